@@ -127,13 +127,9 @@ lint-openapi: ## Run the linters of adapters/httpapi/openapi.yaml; they need Nod
 arch: ## Check the layout of the repository
 	$(GO) test -count=1 ./internal/arch
 
-# The names and lines of what is public, and what internal/arch counts.
-width: ## Print how wide the project is: names, methods, long files, lines, words
+# Ceilings, which internal/arch holds.
+width: ## Print how wide the project is: names, methods, files, lines, words
 	@cat internal/arch/testdata/width.txt
-	@$(GO) test -count=1 -run 'TestSize$$' -v ./internal/arch | sed -n 's/^ *[a-z_]*[.]go:[0-9]*: //; s/^ *//; /^lines/,/^words/p'
-	@echo 'longest pages of go doc -all, in lines:'
-	@for p in $$($(GO) list ./verification/... ./adapters/... | grep -v /internal); do \
-		echo "	$${p#*/*/*/} $$($(GO) doc -all $$p | wc -l)"; done | sort -k2 -rn | head -5
 
 generate: ## Regenerate generated files
 	$(GO) generate ./...

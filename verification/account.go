@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification/internal/texts"
 )
@@ -46,8 +47,12 @@ type Account struct {
 	ClientID string
 	Tenant   TenantID
 	// KeyHash is the HashAPIKey of the key; the key itself is not stored.
-	KeyHash  [32]byte
-	Disabled bool
+	KeyHash [32]byte
+	// PreviousKeyHash is that of a second key, which the account had before; zero for none. It is accepted before
+	// PreviousUntil, or for good if that is zero: then a bootstrap file has both keys.
+	PreviousKeyHash [32]byte  `json:",omitzero"`
+	PreviousUntil   time.Time `json:",omitzero"`
+	Disabled        bool
 	// FromFile reports whether a bootstrap file lists the account, or did when it was
 	// saved last. Such an account is disabled once the file no longer lists it. False for
 	// accounts that operators or programs made.

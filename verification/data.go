@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/verifyd/verifyd/verification/internal/jsontext"
 )
 
 // MaxDepth is the maximum nesting depth of objects and arrays in Data, including
@@ -65,6 +67,9 @@ func ParseData(raw []byte) (Data, error) {
 	case !utf8.ValidString(text):
 		return refuse("it must be valid UTF-8", nil)
 	}
+	if d, ok := compact(text); ok {
+		return d, nil
+	}
 	message, number := checkJSON(text)
 	switch {
 	case message != "" && number < 0:
@@ -72,8 +77,7 @@ func ParseData(raw []byte) (Data, error) {
 	case message != "" && json.Valid([]byte(text)):
 		return nil, InvalidField("data", pathAt(text, number), message)
 	}
-	// The encoder compacts the text, checks it, and escapes what any other
-	// encoder of this package would escape later.
+	// The encoder says what is wrong.
 	d, err := json.Marshal(json.RawMessage(text))
 	if err != nil {
 		return refuse("it must be valid JSON", err)
@@ -123,6 +127,8 @@ func (d Data) IsZero() bool { return len(d) == 0 }
 // String returns the JSON text.
 func (d Data) String() string { return string(d) }
 
+const numberBytes = "+-.eE0123456789"
+
 // checkJSON returns why a JSON text cannot be stored; empty if it can. It checks
 // what the decoder does not: the nesting, the escapes and the numbers. number is the
 // index of the number at fault, or -1.
@@ -137,16 +143,13 @@ func checkJSON(text string) (message string, number int) {
 		case c == '}' || c == ']':
 			depth--
 		case c == '"':
-			end, message := checkString(text, i+1)
+			end, message := jsontext.CheckString(text, i+1)
 			if message != "" {
 				return message, -1
 			}
 			i = end
 		case c == '-' || c >= '0' && c <= '9':
-			end := i + 1
-			for end < len(text) && strings.IndexByte("+-.eE0123456789", text[end]) >= 0 {
-				end++
-			}
+			end := len(text) - len(strings.TrimLeft(text[i:], numberBytes))
 			if _, message := parseNumber(text[i:end]); message != "" {
 				return message, i
 			}
@@ -205,39 +208,4 @@ func pathAt(text string, index int) string {
 		}
 	}
 	return path
-}
-
-// checkString checks the escapes of the string that begins at i, and returns the
-// index of its closing quote.
-func checkString(text string, i int) (end int, message string) {
-	for ; i < len(text) && text[i] != '"'; i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		switch unit := escaped(text, i); {
-		case unit == 0:
-			return i, "it must not contain a NUL character"
-		case unit >= 0xdc00 && unit <= 0xdfff:
-			return i, "it must not contain half of a surrogate pair"
-		case unit >= 0xd800 && unit <= 0xdbff:
-			i += len(`u0000\`)
-			if low := escaped(text, i); i > len(text) || text[i-1] != '\\' || low < 0xdc00 || low > 0xdfff {
-				return i, "it must not contain half of a surrogate pair"
-			}
-		}
-	}
-	return i, ""
-}
-
-// escaped parses the \u escape at i; -1 if there is another one.
-func escaped(text string, i int) int64 {
-	if i+5 > len(text) || text[i] != 'u' {
-		return -1
-	}
-	unit, err := strconv.ParseUint(text[i+1:i+5], 16, 16)
-	if err != nil {
-		return -1
-	}
-	return int64(unit)
 }

@@ -30,6 +30,11 @@ func TestParseDataTakesObjects(t *testing.T) {
 		{"a surrogate pair", `{"a":"\ud83d\uDE00"}`, `{"a":"\ud83d\uDE00"}`},
 		{"braces and digits in a string", `{"a":"{[1e999","b":"\"{"}`, `{"a":"{[1e999","b":"\"{"}`},
 		{"what other encoders escape", "{\"a\":\"<b>&\u2028\"}", `{"a":"\u003cb\u003e\u0026\u2028"}`},
+		{"both separators", "{\"\u2028\":\"\u2029\u2027\u202a\"}", "{\"\\u2028\":\"\\u2029\u2027\u202a\"}"},
+		{"escapes as they are", `{"a":"\"\\\/\b\f\n\r\t\u003C\u2028"}`, `{"a":"\"\\\/\b\f\n\r\t\u003C\u2028"}`},
+		{"literals", ` { "a" : [ true , false , null ] , "b" : [ ] , "c" : { } } `, `{"a":[true,false,null],"b":[],"c":{}}`},
+		{"a name twice", `{"a":1,"a":2}`, `{"a":1,"a":2}`},
+		{"much white space", `{"a":` + strings.Repeat(" ", 10_000) + `1}`, `{"a":1}`},
 		{"other scripts", `{"नाम":"आशा"}`, `{"नाम":"आशा"}`},
 		{"more than 32 objects and arrays side by side", `{"a":[` + strings.Repeat(`{},[],`, 20) + `0]}`, `{"a":[` + strings.Repeat(`{},[],`, 20) + `0]}`},
 		{"32 levels", strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31), strings.Repeat(`{"a":`, 31) + `{}` + strings.Repeat(`}`, 31)},
@@ -79,6 +84,16 @@ func TestParseDataRefusesTheRest(t *testing.T) {
 		{"cut off in a code", `{"a\u00`, "it must be valid JSON"},
 		{"no code", `{"a":"\u00zz"}`, "it must be valid JSON"},
 		{"no number", `{"a":1-2}`, "it must be valid JSON"},
+		{"an unknown literal", `{"a":tru}`, "it must be valid JSON"},
+		{"no value", `{"a":}`, "it must be valid JSON"},
+		{"no name", `{1:2}`, "it must be valid JSON"},
+		{"no colon", `{"a" 1}`, "it must be valid JSON"},
+		{"a comma too many", `{"a":1,}`, "it must be valid JSON"},
+		{"a comma too many in an array", `{"a":[1,]}`, "it must be valid JSON"},
+		{"the wrong end", `{"a":[1}`, "it must be valid JSON"},
+		{"an unknown escape", `{"a":"\x"}`, "it must be valid JSON"},
+		{"a raw control character", "{\"a\":\"\x1f\"}", "it must be valid JSON"},
+		{"a number with a leading zero", `{"a":01}`, "it must be valid JSON"},
 	} {
 		got, err := verification.ParseData([]byte(c.raw))
 		if got != nil || flows.Outcome(nil, err) != "invalid" || err.Error() != "data: "+c.want {
@@ -224,6 +239,9 @@ func FuzzParseData(f *testing.F) {
 		saved, err := json.Marshal(d)
 		if err != nil || string(saved) != string(d) {
 			t.Errorf("%s is saved as %s, %v, want itself", d, saved, err)
+		}
+		if compacted, err := json.Marshal(json.RawMessage(raw)); err != nil || string(compacted) != string(d) {
+			t.Errorf("%s parses to %s, want %s as encoding/json compacts it, %v", raw, d, compacted, err)
 		}
 		if strings.Contains(textsOf(m), "\x00") {
 			t.Errorf("%s holds a NUL", d)

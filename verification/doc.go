@@ -12,7 +12,7 @@
 // Each imports only those above it.
 //
 // Who writes a provider reads [Provider] first, then [CheckRequest] and [CheckResult]. A provider may
-// also be a [Poller], a [CallbackReceiver], a [CallLimiter], a [Describer] or a [Rescreener].
+// also be a [Poller], a [CallbackReceiver], a [CallLimiter], a [Describer], a [Rescreener] or an [EarlierFinder].
 //
-// The packages below adapters implement the ports. docs/glossary.md defines the terms.
+// The packages below adapters implement the ports, see docs/writing-an-adapter.md. docs/glossary.md defines the terms.
 package verification

@@ -43,6 +43,7 @@ type Error struct {
 	Subject string       // the noun it concerns: "run", "workflow", "decision"
 	Message string       // one plain sentence without a final full stop; may be empty
 	Fields  []FieldError // the inputs that break a rule; may be empty
+	Reason  string       // a word for programs, such as run_over; may be empty
 	Cause   error        // for the log, never for a client; may be nil
 }
 
@@ -91,6 +92,11 @@ func NotFound(subject string) *Error { return &Error{Kind: ErrNotFound, Subject:
 // Conflict returns an ErrConflict about the subject.
 func Conflict(subject, message string) *Error {
 	return &Error{Kind: ErrConflict, Subject: subject, Message: message}
+}
+
+// ConflictFor returns an ErrConflict about the subject, with a reason for programs.
+func ConflictFor(reason, subject, message string) *Error {
+	return &Error{Kind: ErrConflict, Subject: subject, Message: message, Reason: reason}
 }
 
 // Forbidden returns an ErrForbidden about the subject.

@@ -1,4 +1,4 @@
-// Numbers: a JSON number keeps its digits, as docs/workflows.md promises under "Numbers".
+// Numbers: a JSON number keeps its digits, as docs/workflow-semantics.md promises under "Numbers".
 
 package verification
 

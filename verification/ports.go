@@ -69,15 +69,20 @@ type IncompleteRemover interface {
 	RemoveIncomplete(ctx context.Context) (removed int, err error)
 }
 
-// ErasureLedger keeps which runs were redacted or deleted, apart from the store: so a store that is restored
-// from a backup can be brought up to date. It must not be restored with the store.
+// ErasureLedger keeps what was redacted, deleted, held and restricted, apart from the store: so a store that is
+// restored from a backup can be brought up to date. It must not be restored with the store. The store gives the
+// numbers of its entries.
 type ErasureLedger interface {
 	// NoteErasures adds entries. Once it returns, they survive a loss of power. After an error some of them may
-	// have been added. An entry may be added twice.
+	// have been added. An entry may be added twice. Nothing that the ledger has is changed.
 	NoteErasures(ctx context.Context, entries ...Erasure) error
-	// EachErasure calls f with the entries, the newest first, until f returns false. Entries that were added
-	// at about the same time may come in either order. It reads little more than what f is called with.
+	// EachErasure calls f with everything that the ledger has, until f returns false: first the entries without a
+	// number, always in the same order, then the others, roughly in the order of their numbers. What cannot be read
+	// comes as an entry with the kind ErasureUnreadable or ErasureUnfinished, and ErasureCounted comes last.
 	EachErasure(ctx context.Context, f func(Erasure) (more bool)) error
+	// RepairErasures moves aside what cannot be read, and the entries with another Ledger than the given id and with a
+	// number. Nobody may add entries meanwhile. Readers find the ledger without them.
+	RepairErasures(ctx context.Context, id string) error
 }
 
 // Provider performs checks. It is called again with the same IdempotencyKey if a
@@ -134,6 +139,15 @@ type Describer interface {
 	Provider
 	// Describe returns the same description at every call.
 	Describe() ProviderDescription
+}
+
+// EarlierFinder is a Provider whose checks judge other runs of the same person or company. Before
+// each Check, the engine finds the runs that Earlier asks for, and sets CheckRequest.Earlier.
+type EarlierFinder interface {
+	Provider
+	// Earlier returns what a check with this `with` asks. Before a workflow is saved, its
+	// templates are not rendered yet.
+	Earlier(with map[string]any) (EarlierQuery, error)
 }
 
 // Rescreener is a Provider that screens against lists, which change. It can screen

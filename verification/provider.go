@@ -5,6 +5,8 @@ package verification
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,6 +35,9 @@ type CheckRequest struct {
 	// one that the check screens. A provider that screens leaves them out of its hits, and
 	// returns those that it left out in ScreeningResult.Cleared.
 	Cleared []ClearedHit
+	// Earlier are the runs that an EarlierFinder has asked for; nil for any other provider, and
+	// for a caller that has no runs.
+	Earlier *EarlierRuns
 	// CallbackURL is where the vendor may report the result of this dispatch. It is
 	// empty unless the provider is a CallbackReceiver.
 	CallbackURL string
@@ -53,12 +58,15 @@ type ProviderDescription struct {
 	// that passed has are `required`; workflows cannot read the others without asking whether
 	// they are there, unless the schema has no `required` at all. A result that failed may lack
 	// all of them, unless the schema says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
-	// unit of its value.
+	// unit of its value; `"x-run": true` says that it is the id of a run.
 	Data Data
 	// Rescreens says that the provider is a Rescreener. Lists are then the names of its
 	// lists in order; nil if they are not known. Describe fills in both.
 	Rescreens bool
 	Lists     []string
+	// Screens says that the provider screens people or companies, such as against lists of sanctions: its answer
+	// is always awaited. Describe fills it in for a Rescreener.
+	Screens bool
 }
 
 // ClearedHit is an entry of a list that is known to be another person or company. An entry
@@ -202,4 +210,15 @@ type Hit struct {
 	// Digest identifies what the entry says: another one means that the entry has changed.
 	// It is empty if the provider gives none, and then the entry counts as unchanged.
 	Digest string `json:"digest,omitempty"`
+	// Formerly are earlier ids of the entry; one that ends with * stands for all ids that begin so. An earlier hit with
+	// such an id and the same Digest is the same entry. It is not stored.
+	Formerly []string `json:"-"`
+}
+
+// Was reports whether an entry with this id and digest is the entry of the hit, under an earlier id.
+func (h Hit) Was(id, digest string) bool {
+	return digest != "" && digest == h.Digest && slices.ContainsFunc(h.Formerly, func(former string) bool {
+		begin, several := strings.CutSuffix(former, "*")
+		return former == id || several && strings.HasPrefix(id, begin)
+	})
 }

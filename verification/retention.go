@@ -115,6 +115,25 @@ func (r Retention) due(days int, started, ended time.Time) time.Time {
 	return ended.Add(time.Duration(max(days, r.KeepDays)) * 24 * time.Hour)
 }
 
+// Longer returns a policy that removes nothing before both r and o would: it has the larger number of days of each
+// field, of which none is never, and counts from the end if one of the two does.
+func (r Retention) Longer(o Retention) Retention {
+	longer := func(a, b int) int {
+		if a == 0 || b == 0 {
+			return 0
+		}
+		return max(a, b)
+	}
+	both := Retention{
+		KeepDays: max(r.KeepDays, o.KeepDays), RedactAfterDays: longer(r.RedactAfterDays, o.RedactAfterDays),
+		DeleteAfterDays: longer(r.DeleteAfterDays, o.DeleteAfterDays), DocumentsAfterDays: longer(r.DocumentsAfterDays, o.DocumentsAfterDays),
+	}
+	if r.From == o.From {
+		both.From = r.From
+	}
+	return both
+}
+
 // Merge returns the policy for the runs of a workflow with the policy w, whose tenant has the policy r.
 // The larger KeepDays wins. Each of the others is that of the workflow, if it sets it. A minimum of the
 // tenant that counts from the end keeps doing so. Nothing is removed before the minimum ends, also if the two

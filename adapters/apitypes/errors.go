@@ -19,6 +19,7 @@ type FullError struct {
 	Error   string `json:"error"` // reason phrase of the status
 	Message string `json:"message"`
 	Code    int    `json:"code"`              // the status
+	Reason  string `json:"reason,omitempty"`  // for programs that handle the error, such as run_over
 	Details any    `json:"details,omitempty"` // []FieldError, a string, or nil
 }
 

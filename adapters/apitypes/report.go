@@ -19,7 +19,8 @@ type Report struct {
 	Groups     []ReportGroup        `json:"groups,omitempty"` // the headings of cards
 	Error      *rules.RunError      `json:"error"`
 	Reviews    []Flag               `json:"reviews,omitempty"`
-	Decision   *rules.Decision      `json:"decision"` // null when no verdict is needed
+	Unscreened []rules.Unscreened   `json:"unscreened,omitempty"` // checks that screen, and that the run has not called
+	Decision   *rules.Decision      `json:"decision"`             // null when no verdict is needed
 	Notes      string               `json:"notes,omitempty"`
 	ResolvedAt Timestamp            `json:"resolved_at"` // null without a verdict
 	Proposal   *Proposal            `json:"proposal,omitempty"`
@@ -81,9 +82,9 @@ type ReportGroup struct {
 	Order     workflow.Order      `json:"order,omitempty"` // of a group of checks, with Need
 	Need      *workflow.Need      `json:"need,omitempty"`
 	Members   []GroupMember       `json:"members,omitempty"`
-	Elements  []GroupMember       `json:"elements,omitempty"` // of a node with for_each
-	StartedAt Timestamp           `json:"started_at"`         // of the last visit
-	DecidedAt Timestamp           `json:"decided_at"`         // null until it is decided
+	Elements  []GroupMember       `json:"elements,omitempty"`  // of a node with for_each
+	StartedAt Timestamp           `json:"started_at"`          // of the last visit
+	DecidedAt Timestamp           `json:"decided_at,omitzero"` // left out until it is decided
 }
 
 // GroupMember says what a member or an element of a group answered.
@@ -101,7 +102,7 @@ type Round struct {
 	Fields     []string  `json:"fields,omitempty"`  // none for all
 	Note       string    `json:"note_to_customer,omitempty"`
 	AskedAt    Timestamp `json:"asked_at"`
-	AnsweredAt Timestamp `json:"answered_at"` // null while the customer has not answered
+	AnsweredAt Timestamp `json:"answered_at,omitzero"` // left out while the customer has not answered
 }
 
 // Cleared is a hit that a check left out, because a reviewer had decided it. It does not say who.
@@ -153,7 +154,7 @@ func NewReport(r rules.Report) Report {
 			RestrictedAt: Timestamp{r.Run.RestrictedAt},
 		},
 		Workflow: r.Workflow, Summary: r.Summary,
-		Cards: convertAll(r.Cards, newCard), Groups: newGroups(r.Groups), Error: r.Error, Reviews: newFlags(r.Flags),
+		Cards: convertAll(r.Cards, newCard), Groups: newGroups(r.Groups), Error: r.Error, Reviews: newFlags(r.Flags), Unscreened: r.Unscreened,
 		Decision: NewDecision(r.Decision), Notes: r.Notes, ResolvedAt: Timestamp{r.ResolvedAt}, Digest: r.Digest,
 		Proposal: newProposal(r.Proposal), InputCorrections: newCorrections(r.InputCorrections),
 	}
@@ -175,11 +176,18 @@ func newGroups(all []rules.ReportGroup) (groups []ReportGroup) {
 			StartedAt: Timestamp{g.StartedAt}, DecidedAt: Timestamp{g.DecidedAt},
 		}
 		for _, m := range g.Members {
-			if member := GroupMember(m); g.Each {
+			member := GroupMember{m.NodeID, m.Label, m.Answer}
+			if m.Answer == rules.AnswerFlagged { // its card says so
+				member.Answer = rules.AnswerConfirmed
+			}
+			if g.Each {
 				group.Elements = append(group.Elements, member)
 			} else {
 				group.Members = append(group.Members, member)
 			}
+		}
+		if g.Status == rules.GroupFlagged {
+			group.Status = rules.GroupMet
 		}
 		if !g.Each {
 			group.Order, group.Need = g.Order, &g.Need

@@ -28,6 +28,24 @@ type Step struct {
 	Intro     *StepIntro  `json:"intro,omitzero"`   // only for the first step
 	Fields    []StepField `json:"fields,omitempty"` // in the order in which they are shown
 	Groups    []StepGroup `json:"groups,omitempty"` // the screens of the fields; none for one screen
+	// AskedAgain says why the customer is asked again, and Answers are those of before, by field; nil for the first time. A file that
+	// is asked for again is not among them.
+	AskedAgain *StepRound        `json:"asked_again,omitzero"`
+	Answers    verification.Data `json:"answers,omitzero"`
+}
+
+// StepRound says why the customer is asked again.
+type StepRound struct {
+	Round   int          `json:"round"` // 1 for the first
+	Reasons []StepReason `json:"reasons"`
+	Fields  []string     `json:"fields,omitempty"` // that it is about, such as owners[0].photo; none for all
+	Note    string       `json:"note,omitempty"`   // of a reviewer or of the workflow
+}
+
+// StepReason is a reason why the customer is asked again.
+type StepReason struct {
+	Code string `json:"code"`
+	Text string `json:"text"` // for the customer
 }
 
 // StepIntro is what the workflow says before the first step.
@@ -56,6 +74,7 @@ type StepField struct {
 	Max             *float64           `json:"max,omitzero"`
 	MinDate         string             `json:"min_date,omitempty"` // YYYY-MM-DD, today in the tenant's time zone
 	MaxDate         string             `json:"max_date,omitempty"`
+	BirthOf         workflow.FactKind  `json:"birth_of,omitempty"` // a birth date: of a person, which may be YYYY or YYYY-MM, or of a company
 	Camera          workflow.Camera    `json:"camera,omitempty"`
 	Options         []StepOption       `json:"options,omitempty"`
 	Accept          []string           `json:"accept,omitempty"` // media types

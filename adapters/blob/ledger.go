@@ -3,9 +3,9 @@
 package blob
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,38 +18,35 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// FileLedger is a verification.ErasureLedger in a file, one entry in JSON on each line, the newest last. It is
-// safe for concurrent use, also by several processes on one machine. Make one with LedgerFile.
+// FileLedger is a verification.ErasureLedger in a file, one entry in JSON on each line, the newest last. A second
+// file, with the name of the first and ".end", has the number of the last entry, so that a file that was cut is
+// noticed. It is safe for concurrent use, also by several processes on one machine. Make one with LedgerFile.
 type FileLedger struct {
 	file string
 	mu   sync.Mutex // of writers
 }
 
-// MemoryLedger is a verification.ErasureLedger that is lost when the process ends. The zero value is empty. It
-// is safe for concurrent use.
-type MemoryLedger struct {
-	mu      sync.Mutex
-	entries []verification.Erasure
-}
-
-var (
-	_ verification.ErasureLedger = (*FileLedger)(nil)
-	_ verification.ErasureLedger = (*MemoryLedger)(nil)
-)
+var _ verification.ErasureLedger = (*FileLedger)(nil)
 
 // LedgerFile returns the ledger in a file, which the first entry creates. Its folder must exist.
 func LedgerFile(file string) *FileLedger { return &FileLedger{file: file} }
 
-// NoteErasures implements verification.ErasureLedger. What a crash left of an entry stays on a line of its own,
-// which readers skip.
+// LedgerEnd returns the name of the second file of the ledger in a file.
+func LedgerEnd(file string) string { return file + ".end" }
+
+// NoteErasures implements verification.ErasureLedger. What a crash left of an entry stays on a line of its own.
 func (l *FileLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
 	var lines []byte
+	last := verification.Erasure{}
 	for _, e := range entries {
-		line, err := json.Marshal(e)
+		line, err := e.Line()
 		if err != nil {
 			return fmt.Errorf("encode an erasure: %w", err)
 		}
 		lines = append(append(lines, line...), '\n')
+		if e.Through = max(e.Through, e.Number); e.Through > last.Number {
+			last = verification.Erasure{Ledger: e.Ledger, Number: e.Through, Kind: verification.ErasureOpened}
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,10 +54,17 @@ func (l *FileLedger) NoteErasures(ctx context.Context, entries ...verification.E
 	if err == nil {
 		err = l.write(lines)
 	}
-	if err != nil {
-		return fmt.Errorf("write the ledger of erasures: %w", err)
+	if err == nil && last.Number > 0 {
+		err = l.writeEnd(last)
 	}
-	return nil
+	return wrapLedger("write", err)
+}
+
+func wrapLedger(do string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s the ledger of erasures: %w", do, err)
+	}
+	return err
 }
 
 func (l *FileLedger) write(lines []byte) error {
@@ -99,6 +103,46 @@ func appendLines(f *os.File, lines []byte) error {
 	return f.Sync()
 }
 
+// writeEnd writes the second file, unless it has a later end of the same ledger.
+func (l *FileLedger) writeEnd(last verification.Erasure) error {
+	if old := l.end(); old.Ledger == last.Ledger && old.Number >= last.Number {
+		return nil
+	}
+	line, err := last.Line()
+	if err == nil {
+		err = replaceFile(LedgerEnd(l.file), line)
+	}
+	return err
+}
+
+// end returns what the second file has; without a number if there is none, or it cannot be read.
+func (l *FileLedger) end() verification.Erasure {
+	raw, err := os.ReadFile(LedgerEnd(l.file))
+	if err != nil {
+		return verification.Erasure{}
+	}
+	return verification.ParseErasure(raw)
+}
+
+// replaceFile writes a file in place of another one, which stays as it is if that fails.
+func replaceFile(name string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -107,52 +151,103 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// ledgerBlock is how much of the file is read at once.
-const ledgerBlock = 64 << 10
+// ledgerLine is how long a line may be. A longer one cannot be read.
+const ledgerLine = 4 << 10
 
 // EachErasure implements verification.ErasureLedger.
 func (l *FileLedger) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
-	file, err := os.Open(l.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	more, err := l.each(ctx, func(line []byte) bool { return f(verification.ParseErasure(line)) })
 	if err != nil {
-		return fmt.Errorf("read the ledger of erasures: %w", err)
+		return wrapLedger("read", err)
 	}
-	defer func() { _ = file.Close() }() // it was only read
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("read the ledger of erasures: %w", err)
-	}
-	var rest []byte // the end of a line whose beginning is before offset
-	for offset := info.Size(); offset > 0; {
-		block := make([]byte, min(ledgerBlock, offset))
-		offset -= int64(len(block))
-		_, err := file.ReadAt(block, offset)
-		if err == nil || errors.Is(err, io.EOF) {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return fmt.Errorf("read the ledger of erasures: %w", err)
-		}
-		lines := bytes.Split(append(block, rest...), []byte{'\n'})
-		if rest = lines[0]; offset == 0 {
-			rest = nil
-		} else {
-			lines = lines[1:]
-		}
-		for _, line := range slices.Backward(lines) {
-			var e verification.Erasure
-			if json.Unmarshal(line, &e) != nil || e.Run == "" { // empty, or what a crash left
-				continue
-			}
-			if !f(e) {
-				return nil
-			}
-		}
+	if end := l.end(); more && end.Number > 0 {
+		end.Kind = verification.ErasureCounted
+		f(end)
 	}
 	return nil
 }
+
+// each calls f with the lines, as long as they may be at most, until f returns false.
+func (l *FileLedger) each(ctx context.Context, f func(line []byte) (more bool)) (more bool, err error) {
+	file, err := os.Open(l.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	lines := bufio.NewReaderSize(file, ledgerLine)
+	for {
+		line, err := lines.ReadSlice('\n')
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		more := len(line) == 0 || f(line)
+		for errors.Is(err, bufio.ErrBufferFull) { // the rest of a line that is too long
+			_, err = lines.ReadSlice('\n')
+		}
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return false, err
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil || !more:
+			return more, nil
+		}
+	}
+}
+
+// RepairErasures implements verification.ErasureLedger. The file as it was gets a name that ends with ".damaged-" and
+// a number.
+func (l *FileLedger) RepairErasures(ctx context.Context, id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var kept []byte
+	numbered := false
+	_, err := l.each(ctx, func(line []byte) bool {
+		e := verification.ParseErasure(line)
+		numbered = numbered || e.Number > 0
+		if legible(e) && (e.Ledger == id || e.Number == 0 && !numbered) {
+			kept = append(append(kept, line...), '\n')
+		}
+		return true
+	})
+	aside := ""
+	for n := 1; err == nil; n++ {
+		aside = fmt.Sprintf("%s.damaged-%d", l.file, n)
+		if _, err = os.Lstat(aside); err == nil {
+			continue
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+		if _, missing := os.Lstat(l.file); missing == nil {
+			err = os.Rename(l.file, aside)
+		}
+	}
+	if err == nil {
+		err = replaceFile(l.file, kept)
+	}
+	if err == nil {
+		if err = os.Remove(LedgerEnd(l.file)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	return wrapLedger("repair", err)
+}
+
+// legible reports whether an entry could be read.
+func legible(e verification.Erasure) bool {
+	return e.Kind != verification.ErasureUnreadable && e.Kind != verification.ErasureUnfinished
+}
+
+// MemoryLedger is a verification.ErasureLedger that is lost when the process ends. The zero value is empty. It
+// is safe for concurrent use.
+type MemoryLedger struct {
+	mu      sync.Mutex
+	entries []verification.Erasure
+}
+
+var _ verification.ErasureLedger = (*MemoryLedger)(nil)
 
 // NoteErasures implements verification.ErasureLedger.
 func (l *MemoryLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
@@ -170,7 +265,7 @@ func (l *MemoryLedger) EachErasure(ctx context.Context, f func(verification.Eras
 	l.mu.Lock()
 	entries := slices.Clone(l.entries)
 	l.mu.Unlock()
-	for _, e := range slices.Backward(entries) {
+	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -179,4 +274,14 @@ func (l *MemoryLedger) EachErasure(ctx context.Context, f func(verification.Eras
 		}
 	}
 	return nil
+}
+
+// RepairErasures implements verification.ErasureLedger.
+func (l *MemoryLedger) RepairErasures(ctx context.Context, id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = slices.DeleteFunc(l.entries, func(e verification.Erasure) bool {
+		return !legible(e) || e.Number > 0 && e.Ledger != id
+	})
+	return ctx.Err()
 }

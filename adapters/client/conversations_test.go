@@ -197,13 +197,13 @@ func TestErrorsAreValues(t *testing.T) {
 			Operation: "listRuns", Status: 400, Text: "invalid limit",
 		}},
 		"a live report": {second(c.PrintReport(ctx, run.ID)), verification.ErrConflict, client.Error{
-			Operation: "printReport", Status: 409, Text: "The run is in_progress; its report is printed once it is over.",
+			Operation: "printReport", Status: 409, Code: "run_not_over", Text: "The run is in_progress; its report is printed once it is over.",
 		}},
 		"a key of another request": {start(map[string]any{"name": "B"}, "key"), verification.ErrKeyReused, client.Error{
 			Operation: "startRun", Status: 422, Code: "idempotency_key_reused", Text: "the idempotency key was used with another request",
 		}},
 		"a file": {second(c.UploadDocument(ctx, run.ID, "bill", nil)), verification.ErrInvalid, client.Error{
-			Operation: "uploadDocument", Status: 422, Text: "The file is not accepted.",
+			Operation: "uploadDocument", Status: 422, Code: "file_not_accepted", Text: "The file is not accepted.",
 			Fields: []apitypes.FieldError{{Field: "payload.bill", Message: "the file is empty"}},
 		}},
 	} {

@@ -29,7 +29,8 @@ const (
 type Error struct {
 	Operation string // of adapters/httpapi/openapi.yaml, such as startRun
 	Status    int    // HTTP status
-	// Code tells errors of the same status apart, such as rate_limited; most errors have none.
+	// Code tells errors of the same status apart, such as rate_limited or run_over: the member code of a short body, and reason of any
+	// other. The errors of the contract have none.
 	Code string
 	// Text says what is wrong. It is the member message of the body, or error if there is no message,
 	// or the reason phrase of the status if the body is not an error of the API.
@@ -101,7 +102,7 @@ func newError(operation string, got answer) *Error {
 	var full apitypes.FullError
 	switch {
 	case json.Unmarshal(got.body, &full) == nil && full.Message != "":
-		e.Text = full.Message
+		e.Text, e.Code = full.Message, full.Reason
 		switch details := full.Details.(type) {
 		case []apitypes.FieldError:
 			e.Fields = details

@@ -6,6 +6,7 @@ import (
 	"html"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,115 @@ func TestAGroupThatIsNotMetNeedsALook(t *testing.T) {
 		}
 	}
 	wants(t, page, http.StatusOK, `<a href="#step-address.bureau"`, "!step-owners")
+}
+
+// listed starts a run of company whose bureau did not vouch for its answer, and whose owners have two hits each.
+func (d *desk) listed() verification.RunID {
+	d.t.Helper()
+	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	d.Provider.On("address.bureau", enginetest.Pass(map[string]any{"source_ok": false}))
+	found := enginetest.Pass(map[string]any{"analysis_ok": false})
+	found.Result.Screening = &verification.ScreeningResult{List: "sanctions", ListVersion: "1", Total: 2, Hits: []verification.Hit{
+		{ID: "f-1", Name: "Viktor Zamoyskov", Score: 1, BirthDates: []string{"1961-03-14"}, Countries: []string{"ru"}}, {ID: "f-2", Name: "Victor Zamoisky", Score: 0.91},
+	}}
+	run := d.begin(d.Apply(company()), "company-2")
+	none := enginetest.Pass(nil)
+	none.Result.Outcome = verification.OutcomeNoCoverage
+	d.Provider.On("owners.bureau", none)
+	d.Provider.On("owners.register", found)
+	d.Submit(run, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyr"))
+	d.Settle()
+	return run
+}
+
+// badges returns the tone and the text of each badge of a part of a page.
+func badges(t testing.TB, page response, id, until string) (all []string) {
+	t.Helper()
+	_, rest, _ := strings.Cut(page.body, `id="`+id+`"`)
+	part, _, found := strings.Cut(rest, until)
+	if !found {
+		t.Fatalf("the page has no %s before %s", id, until)
+	}
+	for _, b := range regexp.MustCompile(`(?s)<span class="badge ([a-z]+)">(?:<svg.*?</svg>)?([^<]*)<`).FindAllStringSubmatch(part, -1) {
+		all = append(all, b[1]+" "+strings.TrimSpace(b[2]))
+	}
+	return all
+}
+
+func TestNothingGreenStandsOverAnOpenHit(t *testing.T) {
+	d := serve(t)
+	run := d.listed()
+	p, path := d.as(reviewerCalled("asha")), "/runs/"+string(run)
+	page := p.get(path)
+	for id, want := range map[string][]string{
+		"step-address":   {"warning Met, flagged", "warning Answered, flagged", "good Confirmed"},
+		"step-owners":    {"warning Passed, 4 hits", "warning Met, 2 hits", "warning Answered, 2 hits"},
+		"step-owners[2]": {"warning Met, 2 hits", "warning Answered, 2 hits"},
+	} {
+		if got := badges(t, page, id, "</section>"); !slices.Equal(slices.DeleteFunc(got, func(b string) bool { return strings.HasPrefix(b, "bad ") }), want) {
+			t.Errorf("%s has the badges %q, want %q", id, got, want)
+		}
+	}
+	for id, want := range map[string]string{
+		"step-address": "2 of 4 sources must confirm. 1 confirmed, 1 answered and flagged for review; decided on",
+		"step-owners":  "Made for each of 2 elements. 0 passed, 2 flagged for review; decided on",
+	} {
+		if got := lines(t, page, id, "</p>"); !strings.Contains(got, want) {
+			t.Errorf("%s reads %q, want %q", id, got, want)
+		}
+	}
+	met := 0
+	for _, line := range regexp.MustCompile(`<li class="[a-z]+[^>]*>(?s:.*?)</li>`).FindAllString(page.body, -1) {
+		if strings.Contains(line, "\u2069: passed.") && strings.Contains(line, `<li class="warning`) {
+			met++
+		}
+	}
+	if met != 4 {
+		t.Errorf("the timeline has %d amber lines of groups that are met, want 4", met)
+	}
+	wants(t, p.get("/queue"), http.StatusOK, "Possible match", "!Confirmed", "!Met")
+	for i, match := range []string{"other", "other", "other", "unsure"} {
+		wants(t, p.post(path+"/hits", append(hitForms(t, p.get(path))[i][1:], "match", match)...), http.StatusSeeOther)
+	}
+	page = p.get(path)
+	if got := badges(t, page, "step-owners", "</summary>"); !slices.Equal(got[:2], []string{"warning Passed, 1 hit", "good Met"}) {
+		t.Errorf("after the decisions the owners have the badges %q", got)
+	}
+	if got := badges(t, page, "step-owners[2]", "</summary>"); !slices.Equal(got[:1], []string{"warning Met, 1 hit"}) {
+		t.Errorf("after the decisions the second owner has the badges %q", got)
+	}
+	wants(t, p.get(path+"?lang=hi"), http.StatusOK, "सफल, 1 मिलान", "उत्तर मिला, समीक्षा चाहिए")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{})
+	d.inspectAll(tab, "groups-hits", path, nil)
+}
+
+// An owner who is gone since a round has no heading, no green word, and the hits of an earlier visit.
+func TestAnOwnerWhoIsGoneIsAnEarlierVisit(t *testing.T) {
+	d := serve(t)
+	run := d.listed()
+	d.again(run)
+	d.Provider.On("owners.register", enginetest.Pass(nil))
+	d.Submit(run, "details_submitted", owners("Acme Trading", "Zoya Kurt"))
+	d.Settle()
+	p, path := d.as(reviewerCalled("asha")), "/runs/"+string(run)
+	page := p.get(path)
+	wants(t, page, http.StatusOK, `id="step-owners[1]"`, `!id="step-owners[2]"`, "Owner 1 of 1", "Owner 2 of 2: Credit bureau", "Owner 2 of 2: Register of people",
+		"Earlier visit", "On an earlier visit, a possible match on a list was found.", "All visits of this step are earlier ones.", "Only an earlier visit came here.",
+		`<span class="badge ">Earlier visit</span> <b><bdi>Owner 2 of 2: Credit bureau`, "!OwnerOwner")
+	if got := badges(t, page, "step-owners[2].register", "</summary>"); len(got) == 0 || strings.HasPrefix(got[0], "good") {
+		t.Errorf("the owner who is gone has the badges %q", got)
+	}
+	if forms := hitForms(t, page); len(forms) != 4 {
+		t.Fatalf("%d hits can be decided, want 4: two of an earlier visit of the first owner, and two of the one who is gone", len(forms))
+	}
+	for range 4 {
+		for _, form := range hitForms(t, p.get(path))[:1] {
+			wants(t, p.post(path+"/hits", append(form[1:], "match", "other", "reason", "Another company of this name.")...), http.StatusSeeOther)
+		}
+	}
+	wants(t, p.get(path+"?lang=hi"), http.StatusOK, "पहले का दौर", "इस चरण के सभी दौर पहले के हैं।")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{})
+	d.inspectAll(tab, "groups-gone", path, nil)
 }
 
 func TestRoundsStandBetweenTheAnswersOfTheirStep(t *testing.T) {

@@ -62,7 +62,7 @@ func TestARedactedRunShowsNoEmptyHits(t *testing.T) {
 		form := hitForms(t, p.get(page))[i]
 		wants(t, p.post(page+"/hits", append(form[1:], "match", match)...), http.StatusSeeOther)
 	}
-	wants(t, p.post(page+"/verdict", append(verdictForm(t, p.get(page)), "decision", "approve")...), http.StatusSeeOther)
+	wants(t, p.post(page+"/verdict", append(verdictForm(t, p.get(page)), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)
 	wants(t, p.post(page+"/redact"), http.StatusSeeOther)
 	got := p.get(page)
 	wants(t, got, http.StatusOK, "Personal data was removed", "3 possible matches on the list", "The check found 30; the best 3 were recorded.",
@@ -198,7 +198,15 @@ func TestHitsAreDecidedInABrowserAndThenTheVerdict(t *testing.T) {
 				inspect(t, tab, "run-hits-decided")
 			}
 			tab.Press(`.verdict form.decide button[value="approve"]`)
-			tab.See(".note.good")
+			tab.See("#notes-error") // a hit is not sure
+			tab.Wait(loaded)
+			tab.Fill("#notes", "The embassy answers next week.")
+			tab.Press(`.verdict form.decide button[value="approve"]`)
+			tab.See(".note.good, [data-undo]")
+			tab.Go(d.server.URL + "/console/numbers")
+			if !o.NoScript {
+				tab.Wait(decided)
+			}
 			if got := d.Run(run).Decision; got != rules.DecisionApprove {
 				t.Errorf("the decision is %s, want approve", got)
 			}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,9 +251,9 @@ func TestThePagesAboutPersonalDataLookRight(t *testing.T) {
 	admin := d.as(reviewer(verification.RoleAdmin))
 	page := "/runs/" + string(watched)
 	for i, match := range []string{"other", "unsure", "other"} {
-		wants(t, admin.post(page+"/hits", append(hitForms(t, admin.get(page))[i][1:], "match", match)...), http.StatusSeeOther)
+		wants(t, admin.post(page+"/hits", append(hitForms(t, admin.get(page))[i][1:], "match", match, "reason", "Seen in person.")...), http.StatusSeeOther)
 	}
-	wants(t, admin.post(page+"/verdict", append(verdictForm(t, admin.get(page)), "decision", "approve")...), http.StatusSeeOther)
+	wants(t, admin.post(page+"/verdict", append(verdictForm(t, admin.get(page)), "decision", "approve", "notes", "Seen in person.")...), http.StatusSeeOther)
 	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
 	open := func() {
 		browser.Eval[int](tab, `[...document.querySelectorAll(".personal details")].map((one) => one.open = true).length`)
@@ -275,5 +277,19 @@ func TestThePagesAboutPersonalDataLookRight(t *testing.T) {
 	inspectIn(t, tab, "redact-done", looks())
 	if got := d.Run(asha); !got.RedactedAt.IsZero() {
 		t.Errorf("a run that needs a verdict is redacted at %v", got.RedactedAt)
+	}
+}
+
+// Each check that may have screened is a choice once, also where it was made for several elements.
+func TestTheFormOfAPersonsFileListsAKeyOnce(t *testing.T) {
+	d := serve(t)
+	page := d.as(reviewer(verification.RoleAdmin)).get("/runs/" + string(d.owned())).body
+	var got []string
+	for _, m := range regexp.MustCompile(`name="check" value="([^"]*)"><span dir="auto">([^<]*)<`).FindAllStringSubmatch(page, -1) {
+		got = append(got, m[1]+": "+m[2])
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(got)))
+	if len(all) != len(got) || !slices.Contains(got, "owners.bureau: Owner: Credit bureau") {
+		t.Errorf("the choices are %q, want each key once", got)
 	}
 }

@@ -74,15 +74,16 @@ type (
 	accountFields struct {
 		ClientID string                 `json:"client_id"`
 		APIKey   string                 `json:"api_key"`
+		Previous *string                `json:"previous_api_key"`
 		Disabled bool                   `json:"disabled"`
 		Surfaces []verification.Surface `json:"surfaces"`
 	}
 )
 
 // ReadBootstrap reads a bootstrap file. It calls open to read the workflow files and
-// logos that the file names; a nil open finds none. An api_key or webhook secret may be
+// logos that the file names; a nil open finds none. An API key or webhook secret may be
 // ${env:NAME}: then it is the result of getenv, which must not be empty; a nil getenv
-// finds no variable. The error is a *Diagnostics of all files together that unwraps to
+// finds no variable. Or it is ${file:PATH}, the content of a file beside this one. The error is a *Diagnostics of all files together that unwraps to
 // an ErrInvalid; it contains no secret.
 func ReadBootstrap(file string, raw []byte, open func(path string) ([]byte, error), getenv func(name string) string) (Bootstrap, error) {
 	if open == nil {
@@ -241,6 +242,10 @@ func (b *bootstrapReader) account(p path, f accountFields, tenant verification.T
 		ClientID: f.ClientID, Tenant: tenant, Disabled: f.Disabled, Surfaces: f.Surfaces,
 		KeyHash: verification.HashAPIKey(b.checkedSecret(p, "api_key", &f.APIKey, verification.ValidateAPIKey)),
 	}
+	if previous := b.checkedSecret(p, "previous_api_key", f.Previous, verification.ValidateAPIKey); previous != "" {
+		a.PreviousKeyHash = verification.HashAPIKey(previous)
+		b.check(a.PreviousKeyHash != a.KeyHash, p, "previous_api_key", "must be another key than api_key")
+	}
 	b.report(verification.Account{ClientID: f.ClientID}.Validate(), p, "client_id") // the schema checks the surfaces
 	b.check(f.ClientID == "" || !b.clients[f.ClientID], p, "client_id", "another account has the same client_id")
 	b.clients[f.ClientID] = true
@@ -304,9 +309,20 @@ func (b *bootstrapReader) reportedUnder(p path) bool {
 	return slices.ContainsFunc(b.list, func(d Diagnostic) bool { return d.Path == p.String() || strings.HasPrefix(d.Path, p.String()+".") })
 }
 
-// secret returns a secret, which may be in the environment. It returns false if it
+// secret returns a secret, which may be in a file or in the environment. It returns false if it
 // reports a problem.
 func (b *bootstrapReader) secret(p path, name, value string) (string, bool) {
+	if file, is := strings.CutPrefix(value, "${file:"); is {
+		file, closed := strings.CutSuffix(file, "}")
+		if !closed || file == "" {
+			b.check(false, p, name, "must be ${file:PATH} alone, with the path of a file")
+			return "", false
+		}
+		at, content, ok := b.beside(append(slices.Clip(p), name), file)
+		value = strings.TrimRight(string(content), "\r\n")
+		b.check(!ok || value != "", p, name, "the file "+at+" is empty")
+		return value, value != ""
+	}
 	reference, is := strings.CutPrefix(value, "${env:")
 	if !is {
 		return value, true

@@ -235,6 +235,9 @@ func (r *caseReader) expect(t *tree, p path) Expect {
 	for i, id := range found.Flags {
 		node(id, isStep, "flags", i)
 	}
+	for i, id := range found.Unscreened {
+		node(id, isStep, "unscreened", i)
+	}
 	if found.WaitsFor != "" {
 		node(found.WaitsFor, isStep, "waits_for")
 	}

@@ -69,8 +69,10 @@ type Expect struct {
 	Decision string                `json:"decision"`
 	Path     []verification.NodeID `json:"path"`
 	Flags    []verification.NodeID `json:"flags"` // nil is not compared, and empty is no flag
-	Error    string                `json:"error"`
-	WaitsFor verification.NodeID   `json:"waits_for"`
+	// Unscreened are the checks that screen and that the run must not have called; nil is not compared, and empty is none.
+	Unscreened []verification.NodeID `json:"unscreened"`
+	Error      string                `json:"error"`
+	WaitsFor   verification.NodeID   `json:"waits_for"`
 }
 
 // ReadCases reads a file of cases for a workflow that is valid. The error is a *Diagnostics that

@@ -52,6 +52,9 @@ func (d Diagnostic) String() string {
 	}, b.String())
 }
 
+// MarshalText returns the line of String.
+func (d Diagnostic) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
 // Diagnostics is an error with all problems of a file and the files that it
 // names, by file and line.
 type Diagnostics struct {

@@ -68,24 +68,25 @@ func withoutTimes(v any) any {
 }
 
 func TestTheWorkflowsInDocsAreValid(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/workflows.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, block := range strings.Split(string(raw), "```yaml\n")[1:] {
-		block, _, _ = strings.Cut(block, "```")
-		found++
-		d, err := definition.ReadWorkflow("workflows.md", []byte(block))
-		if err == nil {
-			_, err = workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
+	for page, examples := range map[string]int{"workflows.md": 4, "workflow-recipes.md": 4} {
+		raw, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err := d.Explain(err); err != nil {
-			t.Error(err)
+		blocks := strings.Split(string(raw), "```yaml\n")[1:]
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			d, err := definition.ReadWorkflow(page, []byte(block))
+			if err == nil {
+				_, err = workflow.Compile(t.Context(), "", workflow.Version{Definition: d.Definition}, lenient{}, nil, nil)
+			}
+			if err := d.Explain(err); err != nil {
+				t.Error(err)
+			}
 		}
-	}
-	if found == 0 {
-		t.Error("docs/workflows.md has no workflow")
+		if len(blocks) != examples {
+			t.Errorf("docs/%s has %d workflows, want %d", page, len(blocks), examples)
+		}
 	}
 }
 
@@ -152,6 +153,8 @@ func TestTheSchemaAndTheReaderRefuseFields(t *testing.T) {
 		"compare: [{fact: Name, of: [input.name, input.other]}]":                                       true,
 		"reject_reasons: [{code: a, label: A, customer_text: {en: A}}], notes: on_reject":              true,
 
+		"subject: {name: input.name, kind: company}":          true,
+		"subject: {name: input.name, kind: text}":             false,
 		"subject: {names: input.name}":                        false,
 		"subject: {name: 1}":                                  false,
 		"subject: input.name":                                 false,

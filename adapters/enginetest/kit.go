@@ -153,6 +153,15 @@ func (k *Kit) GiveVerdict(id verification.RunID, d rules.Decision) rules.RunDeta
 	return k.Run(id)
 }
 
+// AskAgain asks the customer again, for the form that was answered last unless c names a step, and reads the run after it.
+func (k *Kit) AskAgain(id verification.RunID, c rules.AskAgain) rules.RunDetail {
+	k.tb.Helper()
+	if _, err := k.Engine.AskAgain(k.tb.Context(), Tenant, id, c, ""); err != nil {
+		k.tb.Fatalf("ask the customer of run %s again: %v", id, err)
+	}
+	return k.Run(id)
+}
+
 // Advance advances the clock. What becomes due is done at the time it is due.
 func (k *Kit) Advance(d time.Duration) {
 	k.tb.Helper()

@@ -185,7 +185,9 @@ func (c condition) Foresee(a workflow.Absence, before []workflow.Condition) work
 	p, missing := foresee(a, earlier, c.expression)
 	found := workflow.Prospect{Holds: p&isTrue != 0, HoldsNot: p&isFalse != 0}
 	for _, x := range missing {
-		found.Missing = append(found.Missing, c.missingValue(x))
+		m := c.missingValue(x)
+		m.Sure = p == fails
+		found.Missing = append(found.Missing, m)
 	}
 	return found
 }
@@ -211,7 +213,7 @@ func (t template) Foresee(a workflow.Absence, _ []workflow.Condition) workflow.P
 		found.Holds = found.Holds && p != fails
 		for _, x := range missing {
 			m := f.missingValue(x)
-			m.Path, m.Character = f.path, f.at+m.Character-1
+			m.Path, m.Character, m.Sure = f.path, f.at+m.Character-1, p == fails
 			found.Missing = append(found.Missing, m)
 		}
 	})

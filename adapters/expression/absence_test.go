@@ -75,6 +75,7 @@ func TestAValueOfACheckThatFailedIsAProblem(t *testing.T) {
 		{"a test before", pan("registry", failing+without) + branch("!steps.pan.passed", read), nil},
 		{"a test of the status before", pan("registry", failing+without) + branch("steps.pan.status == 'failed'", read), nil},
 		{"a test of another check before", pan("registry", failing) + `"two":{"type":"check","provider":"loose","on_failed":"next","next":"c"},` + strings.Replace(branch("!steps.two.passed", read), `"b"`, `"c"`, 1) + `,"b":{"type":"branch","rules":[{"when":"input.x","next":"c"}],"else":"two"}`, []string{
+			"nodes.c.rules[0].when 2: the step two may not have run here: write steps.?two, or test has(steps.two) first",
 			"nodes.c.rules[1].when 1: the check pan may have failed here, " + cure,
 		}},
 		{"a test in the condition", pan("registry", failing+without) + branch("steps.pan.passed && "+read, read+" || !steps.pan.passed"), nil},
@@ -192,7 +193,7 @@ func TestAnOlderVersionNeedsWhatItReads(t *testing.T) {
 	} {
 		d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"`+row.on+`","next":"b"},
 			"b":{"type":"branch","rules":[{"when":"`+row.when+`","next":"done"}],"else":"done"}`)
-		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language)
+		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", row.name, err)
 		}
@@ -200,7 +201,7 @@ func TestAnOlderVersionNeedsWhatItReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request, err := r.Request(p, "t")
+		request, err := r.Request(p, "t", r.Wait())
 		if diff := cmp.Diff(row.want, request.Needs); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", row.name, err, diff)
 		}

@@ -35,8 +35,10 @@ type expression struct {
 	output  *cel.Type
 	tree    *ast.AST
 	reads   []read         // the longest paths that it selects
+	inLoops []string       // what its loops read of the elements of steps, such as steps.owners.items[].passed
 	paths   map[int64]path // every path, by the id of the node that selects it
 	judged  *judged        // nil unless it was inspected
+	clears  bool           // it reads `clear` of a step
 }
 
 // read is a path with its text.
@@ -93,6 +95,8 @@ func (n *node) compile(text string) (*expression, error) {
 		return nil, err
 	}
 	e.output, e.tree = checked.OutputType(), checked.NativeRep()
+	e.inLoops = loops{names: n.names}.reads(nil, e.tree.Expr())
+	e.clears = n.readsClear(e.tree)
 	if err := n.bounded(checked); err != nil {
 		return nil, err
 	}
@@ -160,6 +164,28 @@ func builds(tree *ast.AST) bool {
 		}
 	}))
 	return found
+}
+
+// readsClear reports whether an expression reads `clear` of a step.
+func (n *node) readsClear(tree *ast.AST) (reads bool) {
+	isStep := func(x ast.Expr) bool {
+		t := tree.GetType(x.ID())
+		if _, optional := typeName(t); optional {
+			t = t.Parameters()[0]
+		}
+		s := n.shapes.objects[t.TypeName()]
+		return s != nil && s.step
+	}
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
+		switch x.Kind() {
+		case ast.SelectKind:
+			reads = reads || x.AsSelect().FieldName() == fieldClear && isStep(x.AsSelect().Operand())
+		case ast.CallKind:
+			args := x.AsCall().Args()
+			reads = reads || len(args) == 2 && args[1].Kind() == ast.LiteralKind && args[1].AsLiteral() == types.String(fieldClear) && isStep(args[0])
+		}
+	}))
+	return reads
 }
 
 // find returns the node with an id, and nil if there is none.

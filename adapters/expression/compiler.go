@@ -3,7 +3,7 @@
 //
 // An expression sees three names. `input` is the input of the run, typed by the
 // input schema; `run` has id, reference_id and started_at; `steps.<node>` has
-// data, status, passed and dispatches. Declared types are checked when the
+// data, status, passed, clear and dispatches. Declared types are checked when the
 // definition is compiled, so a misspelt field is an error of the definition and
 // not of a run.
 //

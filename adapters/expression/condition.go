@@ -5,6 +5,8 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -32,8 +34,61 @@ func (c condition) Findings(before []workflow.Condition) []workflow.Finding {
 	return c.judged.findings(earlier)
 }
 
+// Satisfiable reports whether it finds values for which conditions hold, and others do not.
+func (c condition) Satisfiable(hold, not []workflow.Condition) bool {
+	s, never, ok := unmet(hold, not)
+	return ok && independent(slices.Clone(s.names)) && !never
+}
+
+// Impossible reports whether there are certainly no such values.
+func (c condition) Impossible(hold, not []workflow.Condition) bool {
+	_, never, ok := unmet(hold, not)
+	return ok && never
+}
+
+// unmet reports whether in no case some conditions hold and others do not; ok is false if it cannot tell.
+func unmet(hold, not []workflow.Condition) (s system, never, ok bool) {
+	var all []*formulas
+	formulasOf := func(conditions []workflow.Condition) (fs []formula, ok bool) {
+		for _, one := range conditions {
+			c, ok := one.(condition)
+			if !ok || c.judged == nil {
+				return nil, false
+			}
+			all, fs = append(all, c.judged.formulas), append(fs, c.judged.formula)
+		}
+		return fs, true
+	}
+	holds, ok := formulasOf(hold)
+	fails, known := formulasOf(not)
+	if !ok || !known {
+		return s, false, false
+	}
+	if s, ok = newSystem(all...); !ok {
+		return s, false, false
+	}
+	return s, s.never(true, func(at map[string]int) bool {
+		return !slices.ContainsFunc(holds, func(f formula) bool { return !s.holds(f, at) }) &&
+			!slices.ContainsFunc(fails, func(f formula) bool { return s.holds(f, at) })
+	}), true
+}
+
+// independent reports whether operands are values of different fields, without anything computed.
+func independent(operands []string) bool {
+	for i, name := range operands {
+		operands[i] = strings.TrimPrefix(name, "? ")
+		if strings.ContainsFunc(operands[i], func(r rune) bool {
+			return r != '.' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		}) {
+			return false
+		}
+	}
+	slices.Sort(operands)
+	return len(slices.Compact(operands)) == len(operands)
+}
+
 // ReadPaths returns the paths that the condition reads.
-func (c condition) ReadPaths() []string { return c.readTexts() }
+func (c condition) ReadPaths() []string { return append(c.readTexts(), c.inLoops...) }
 
 // Holds evaluates the condition. Seen has the value of every path in the condition
 // that has one.
@@ -57,6 +112,7 @@ func (e *expression) evaluate(r *reading) (ref.Val, error) {
 	if r.cost > maxTotalCost {
 		return nil, errors.New("the expressions cost more together than the limit allows")
 	}
+	r.clears = e.clears
 	r.load(e.reads)
 	v, details, err := e.program.Eval(cel.Activation(r))
 	if cost := details.ActualCost(); cost != nil {

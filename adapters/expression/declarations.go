@@ -31,6 +31,7 @@ const (
 const (
 	fieldMembers = "members"
 	fieldItems   = "items"
+	fieldClear   = "clear" // see reading.clears
 )
 
 // shapesOf returns the shapes of the names that an expression at one node may use. It
@@ -76,7 +77,7 @@ func (c *Compiler) step(p *shapes, path string, d workflow.StepDeclaration) *sha
 	status := oneOf(10, textsOf(rules.StepPassed, rules.StepFailed, rules.StepRunning, rules.StepPending))
 	if d.Each {
 		d.Each = false
-		return p.object(path, map[string]*shape{
+		return p.stepObject(path, map[string]*shape{
 			"status": status, "passed": scalar(cel.BoolType),
 			fieldItems: listOf(c.step(p, path+"."+fieldItems+"[]", d), workflow.MaxElements),
 		})
@@ -91,7 +92,7 @@ func (c *Compiler) step(p *shapes, path string, d workflow.StepDeclaration) *sha
 			}
 			return c.step(p, pathTo(members.path, name), m)
 		}
-		return p.object(path, map[string]*shape{"status": status, "passed": scalar(cel.BoolType), fieldMembers: members})
+		return p.stepObject(path, map[string]*shape{"status": status, "passed": scalar(cel.BoolType), fieldMembers: members})
 	}
 	return p.step(path, d, c.declared(d.Data))
 }
@@ -112,12 +113,20 @@ func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
 }
 
 func (p *shapes) step(path string, d workflow.StepDeclaration, data *jsonschema.Schema) *shape {
-	return p.object(path, map[string]*shape{
+	return p.stepObject(path, map[string]*shape{
 		"status":     oneOf(10, textsOf(rules.StepPassed, rules.StepFailed, rules.StepRunning, rules.StepPending)),
 		"passed":     scalar(cel.BoolType),
 		"dispatches": scalar(cel.IntType),
 		"data":       p.stepData(path+".data", d, data),
 	})
+}
+
+// stepObject returns the shape of a step, or of what stands for one, with these fields and `clear`.
+func (p *shapes) stepObject(path string, fields map[string]*shape) *shape {
+	fields[fieldClear] = scalar(cel.BoolType)
+	s := p.object(path, fields)
+	s.step = true
+	return s
 }
 
 func (p *shapes) stepData(path string, d workflow.StepDeclaration, data *jsonschema.Schema) *shape {

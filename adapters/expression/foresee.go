@@ -217,14 +217,14 @@ func (f *foresight) known(x ast.Expr) knowledge {
 	group, _, _ := f.absence.Step.Parts()
 	switch {
 	case !ok:
-	case step == group && step != f.absence.Step && len(keys) == 1 && keys[0].name == "passed":
-		return isMet
+	case step == group && step != f.absence.Step && len(keys) == 1 && (keys[0].name == "passed" || keys[0].name == fieldClear && !f.absence.Met):
+		return isMet // what is clear has passed
 	case step != f.absence.Step:
 	case len(keys) == 0 && f.absence.NotCalled:
 		return isAbsent
 	case len(keys) == 0:
 		return isThere
-	case len(keys) == 1 && keys[0].name == "passed":
+	case len(keys) == 1 && (keys[0].name == "passed" || keys[0].name == fieldClear && !f.absence.Passed):
 		return isPassed
 	case len(keys) == 1 && keys[0].name == "data" && f.absence.Field == "":
 		return isAbsent

@@ -109,8 +109,8 @@ func TestAMissingValueIsNamedWhereItIsRead(t *testing.T) {
 		want workflow.MissingValue
 	}{
 		{`input.active && steps.pan.data.score > 1.0`, workflow.MissingValue{Character: 17, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
-		{`'é' == 'é' && steps.pan.data["a b"] == 1`, workflow.MissingValue{Character: 15, Value: `steps.pan.data["a b"]`, Optional: `steps.pan.?data[?"a b"]`}},
-		{`steps.pan.data.score.low > 1.0`, workflow.MissingValue{Character: 1, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score"}},
+		{`'é' == 'é' && steps.pan.data["a b"] == 1`, workflow.MissingValue{Character: 15, Value: `steps.pan.data["a b"]`, Optional: `steps.pan.?data[?"a b"]`, Sure: true}},
+		{`steps.pan.data.score.low > 1.0`, workflow.MissingValue{Character: 1, Value: "steps.pan.data.score", Optional: "steps.pan.?data.?score", Sure: true}},
 	} {
 		c, _ := compiled(t, row.text).(workflow.Foreseen)
 		all := slices.DeleteFunc(c.Absences(), func(a workflow.Absence) bool { return a.Step == "" })
@@ -200,7 +200,7 @@ func (x *explorer) explore(t *testing.T, r rules.Run, depth int) {
 	if x.left--; x.left < 0 {
 		t.Fatal("a workflow has too many runs")
 	}
-	w := r.Wait
+	w := r.Wait()
 	decide := func(c rules.Command) {
 		events, after, err := rules.Decide(x.program, r, c, time.Unix(1, 0))
 		if err != nil {
@@ -220,7 +220,7 @@ func (x *explorer) explore(t *testing.T, r rules.Run, depth int) {
 			decide(rules.Submit{Signal: w.Signal, Payload: verification.DataOf(map[string]any{"consent_status": given})})
 		}
 	default:
-		if _, err := r.Request(x.program, "t"); err != nil {
+		if _, err := r.Request(x.program, "t", w); err != nil {
 			x.note(w.Node, err.Error())
 			return
 		}
@@ -304,7 +304,7 @@ func TestWhatMayBeMissingIsWhatRunsLack(t *testing.T) {
 			checks = append(checks, "c1")
 		}
 		d := drawnWorkflow(r, checks)
-		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language)
+		p, err := workflow.Restore("w", workflow.Version{Definition: d}, language, nil)
 		if err != nil { // it reads a check that cannot have run
 			i--
 			continue

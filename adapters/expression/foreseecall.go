@@ -67,7 +67,7 @@ func (f *foresight) call(x ast.Expr) prospect {
 // ofOptional returns what a call of a function on an optional value comes to.
 func (f *foresight) ofOptional(x ast.Expr, call ast.CallExpr) prospect {
 	of := f.of(call.Target())
-	if k := f.known(call.Target()); call.FunctionName() == orValue && (k == isPassed || k == isMet || k == isThere) {
+	if k := f.known(call.Target()); of&isNone == 0 && call.FunctionName() == orValue && (k == isPassed || k == isMet || k == isThere) {
 		return of
 	}
 	if of&isNone == 0 && call.FunctionName() != orValue {
@@ -169,7 +169,7 @@ func (f *foresight) value(x ast.Expr) (ref.Val, bool) {
 		return x.AsLiteral(), true
 	case ast.SelectKind:
 		switch k := f.known(x); {
-		case x.AsSelect().IsTestOnly() || f.isOptional(x):
+		case asks(x) || f.isOptional(x):
 		case k == isPassed:
 			return types.Bool(f.absence.Passed), true
 		case k == isMet:

@@ -145,13 +145,16 @@ func isOffset(x ast.Expr) bool {
 		strings.Trim(s[1:3]+s[4:], "0123456789") == ""
 }
 
+// asks reports whether a node is has(...) of a path: it comes to true or false, and not to the value of the path.
+func asks(x ast.Expr) bool { return x.Kind() == ast.SelectKind && x.AsSelect().IsTestOnly() }
+
 func (e *inspection) isPath(x ast.Expr) bool {
 	_, ok := e.pathOf(x)
 	return ok
 }
 
 // pathOf returns the path that a node stands for: selections and constant
-// indices, optional ones included, on one of the global names.
+// indices, optional ones included, on one of the global names. That of has(...) is the path that it asks about.
 func (e *inspection) pathOf(x ast.Expr) (path, bool) {
 	switch x.Kind() {
 	case ast.IdentKind:

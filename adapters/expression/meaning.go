@@ -140,7 +140,7 @@ func (m *meaning) values(x ast.Expr) knownValues {
 			return m.values(call.Args()[1]).or(m.values(call.Args()[2]))
 		}
 	case ast.SelectKind:
-		if x.AsSelect().IsTestOnly() {
+		if asks(x) {
 			return knownValues{}
 		}
 	case ast.ComprehensionKind, ast.IdentKind, ast.ListKind, ast.MapKind, ast.StructKind, ast.UnspecifiedExprKind:

@@ -2,6 +2,7 @@ package expression_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -169,6 +170,32 @@ func TestARuleBehindOneThatCoversItIsFound(t *testing.T) {
 		if diff := cmp.Diff(want, findings(t, row.rules...)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", row.rules, diff)
 		}
+	}
+}
+
+// A rule that asks the customer again is passed over once the rounds are used up, unless it says where the run goes then.
+func TestARuleBehindOneThatAsksAgainIsReached(t *testing.T) {
+	for _, row := range []struct{ usedUp, second, want string }{
+		{"", "steps.pan.data.score < 0.5", ""},
+		{"", "steps.pan.data.score < 0.4", ""},
+		{`,"when_used_up":"done"`, "steps.pan.data.score < 0.5", "rules[0] has the same condition"},
+		{`,"when_used_up":"done"`, "steps.pan.data.score < 0.4", "rules[0] holds whenever"},
+	} {
+		d := workflowOf(t, `"pan":{"type":"check","provider":"registry","next":"f"},
+			"f":{"type":"consent","text":"x","on_declined":"next","next":"b"},
+			"b":{"type":"branch","else":"done","rules":[
+				{"when":"steps.pan.data.score < 0.5","ask_again":{"step":"f","reasons":["blurred"]}`+row.usedUp+`},{"when":"`+row.second+`","next":"done"}]}`)
+		if got := strings.Join(problems(t, d), "; "); (row.want == "") != (got == "") || !strings.Contains(got, row.want) {
+			t.Errorf("%s behind a rule that asks again%s: %q, want %q", row.second, row.usedUp, got, row.want)
+		}
+	}
+	// A value that may be missing is looked for behind it, too.
+	d := workflowOf(t, `"pan":{"type":"check","provider":"registry","on_failed":"next","next":"f"},
+		"f":{"type":"consent","text":"x","on_declined":"next","next":"b"},
+		"b":{"type":"branch","else":"done","rules":[
+			{"when":"!steps.pan.passed","ask_again":{"step":"f","reasons":["blurred"]}},{"when":"steps.pan.data.score < 0.5","next":"done"}]}`)
+	if got := problems(t, d); len(got) != 1 || !strings.HasPrefix(got[0], "nodes.b.rules[1].when 1: the check pan may have failed here") {
+		t.Errorf("a read behind a rule that may be passed over: %q, want a problem", got)
 	}
 }
 

@@ -218,8 +218,8 @@ func (n *node) operand(x ast.Expr, tree *ast.AST) (o operandOf, ok bool) {
 	case ast.ListKind:
 		o.items = x.AsList().Elements()
 	default:
-		var p path
-		if p, o.path = e.pathOf(x); o.path {
+		p, isPath := e.pathOf(x)
+		if o.path = isPath && !asks(x); o.path {
 			if s := n.shapes.find(p); s != nil && s.date {
 				o.date, o.kind = true, "a date"
 			}

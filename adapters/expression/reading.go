@@ -16,17 +16,19 @@ import (
 // reading holds the values of a scope that one evaluation, or one rendering, reads.
 // It belongs to one goroutine.
 type reading struct {
-	vars   map[string]any // of an expression over named variables; nil for a scope
-	scope  *workflow.Scope
-	input  map[string]any
-	run    map[string]any
-	steps  map[string]any
-	member map[string]any
+	vars  map[string]any // of an expression over named variables; nil for a scope
+	scope *workflow.Scope
+	input map[string]any
+	run   map[string]any
+	// clears says that the expression that is evaluated reads `clear` of a step. For any other one a step has no such field: what it
+	// reads of a step as a whole is recorded, or sent. steps are the steps without it and with it.
+	clears bool
+	steps  map[bool]map[string]any
 	cost   uint64 // of the expressions evaluated so far
 }
 
 func newReading(s *workflow.Scope) *reading {
-	return &reading{scope: s, steps: make(map[string]any, len(s.Steps))}
+	return &reading{scope: s, steps: map[bool]map[string]any{}}
 }
 
 // ResolveName returns the value of one of the global names.
@@ -49,7 +51,7 @@ func (r *reading) ResolveName(name string) (any, bool) {
 		}
 		return r.run, true
 	case nameSteps:
-		return r.steps, true
+		return r.steps[r.clears], true
 	case nameItem:
 		return r.scope.Item, r.scope.Position > 0
 	case namePosition:
@@ -58,10 +60,7 @@ func (r *reading) ResolveName(name string) (any, bool) {
 		if r.scope.Member == nil {
 			return nil, false
 		}
-		if r.member == nil {
-			r.member = stepObject(r.scope.Member)
-		}
-		return r.member, true
+		return r.stepObject(r.scope.Member), true
 	}
 	return nil, false
 }
@@ -72,6 +71,13 @@ func (r *reading) Parent() cel.Activation { return nil }
 // load decodes the steps that an expression reads. It decodes the data of a step
 // only if a path leads there.
 func (r *reading) load(reads []read) {
+	steps := r.steps[r.clears]
+	if steps == nil {
+		steps = map[string]any{}
+		if r.vars == nil {
+			r.steps[r.clears] = steps
+		}
+	}
 	for _, read := range reads {
 		if r.vars != nil || read.path.root != nameSteps {
 			continue
@@ -82,15 +88,15 @@ func (r *reading) load(reads []read) {
 			continue
 		}
 		s := &r.scope.Steps[i]
-		step, ok := r.steps[node].(map[string]any)
+		step, ok := steps[node].(map[string]any)
 		switch {
 		case ok:
 		case s.Group || s.Each:
-			r.steps[node] = stepObject(s)
+			steps[node] = r.stepObject(s)
 			continue
 		default:
-			step = map[string]any{"status": s.Status, "passed": s.Passed, "dispatches": int64(s.Dispatches)}
-			r.steps[node] = step
+			step = r.stepFields(s)
+			steps[node] = step
 		}
 		if len(s.Data) > 0 && step["data"] == nil && (len(read.path.keys) == 1 || read.path.keys[1].name == "data") {
 			step["data"] = s.Data.Map()
@@ -98,9 +104,18 @@ func (r *reading) load(reads []read) {
 	}
 }
 
-// stepObject returns all that expressions read of a step.
-func stepObject(s *workflow.StepValues) map[string]any {
+// stepFields returns what expressions read of a step, without its data.
+func (r *reading) stepFields(s *workflow.StepValues) map[string]any {
 	step := map[string]any{"status": s.Status, "passed": s.Passed, "dispatches": int64(s.Dispatches)}
+	if r.clears {
+		step[fieldClear] = s.Clear
+	}
+	return step
+}
+
+// stepObject returns all that expressions read of a step.
+func (r *reading) stepObject(s *workflow.StepValues) map[string]any {
+	step := r.stepFields(s)
 	if len(s.Data) > 0 {
 		step["data"] = s.Data.Map()
 	}
@@ -108,13 +123,13 @@ func stepObject(s *workflow.StepValues) map[string]any {
 	case s.Each:
 		items := make([]any, len(s.Items))
 		for i := range s.Items {
-			items[i] = stepObject(&s.Items[i])
+			items[i] = r.stepObject(&s.Items[i])
 		}
 		step[fieldItems] = items
 	case s.Group:
 		members := make(map[string]any, len(s.Members))
 		for i := range s.Members {
-			members[string(s.Members[i].Node)] = stepObject(&s.Members[i])
+			members[string(s.Members[i].Node)] = r.stepObject(&s.Members[i])
 		}
 		step[fieldMembers] = members
 	}

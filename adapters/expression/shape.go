@@ -24,6 +24,7 @@ type shape struct {
 	properties map[string]*jsonschema.Schema       // those of an input that no expression has read yet
 	unread     func(name string) *shape            // makes a field that no expression has read yet; nil if there is none
 	group      map[string]workflow.StepDeclaration // the members of a group, which unread makes
+	step       bool                                // the object is a step, or stands for one
 	open       bool                                // the object may have other fields, too
 	items      *shape                              // of a list
 	limit      uint64                              // maximum characters of a string or items of a list; 0 if unknown

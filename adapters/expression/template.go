@@ -3,6 +3,7 @@
 package expression
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"cel.dev/cel-go/common/ast"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -42,6 +45,17 @@ func (t template) StepsRead(name string) (steps []verification.NodeID) {
 	return slices.Compact(steps)
 }
 
+// Length returns the number of items of a field that is a list, written out in an expression.
+func (t template) Length(name string) int {
+	o, _ := t.root.(object)
+	for _, f := range o {
+		if e, ok := f.part.(filled); ok && f.name == name && e.tree.Expr().Kind() == ast.ListKind {
+			return e.tree.Expr().AsList().Size()
+		}
+	}
+	return -1
+}
+
 // each visits the expressions of a part.
 func each(p part, visit func(filled)) {
 	switch p := p.(type) {
@@ -64,20 +78,43 @@ func each(p part, visit func(filled)) {
 
 // ReadPaths returns the paths that the expressions in the object read.
 func (t template) ReadPaths() (paths []string) {
-	each(t.root, func(f filled) { paths = append(paths, f.readTexts()...) })
+	each(t.root, func(f filled) { paths = append(append(paths, f.readTexts()...), f.inLoops...) })
 	return paths
 }
 
 type rendering struct {
 	*reading
 	converter
+	partial *partial // nil to fail with the first value that cannot be computed
+}
+
+// partial is what is left out of an object.
+type partial struct {
+	at      string // the path of what is rendered
+	lacking []string
+	cause   error // of the first one
+}
+
+// RenderKnown renders the object without the fields whose values cannot be computed.
+func (t template) RenderKnown(s workflow.Scope) (object map[string]any, lacking []string, err error) {
+	p := partial{}
+	v, err := t.render(&rendering{newReading(&s), converter{left: maxValue}, &p})
+	if err != nil {
+		return nil, []string{"data"}, err
+	}
+	object, _ = v.(map[string]any)
+	return object, p.lacking, p.cause
+}
+
+func (t template) render(r *rendering) (v any, err error) {
+	defer recovered(&err)
+	return t.root.render(r)
 }
 
 // Render fills in the values of one run. It fails if the result is larger than
 // maxValue.
 func (t template) Render(s workflow.Scope) (object map[string]any, err error) {
-	defer recovered(&err)
-	v, err := t.root.render(&rendering{newReading(&s), converter{left: maxValue}})
+	v, err := t.render(&rendering{newReading(&s), converter{left: maxValue}, nil})
 	if err != nil {
 		return nil, err
 	}
@@ -192,25 +229,53 @@ func (o object) render(r *rendering) (any, error) {
 		if err := r.spend(len(f.name)); err != nil {
 			return nil, err
 		}
-		v, err := f.part.render(r)
+		v, known, err := f.render(r)
 		if err != nil {
 			return nil, err
 		}
-		m[f.name] = v
+		if known {
+			m[f.name] = v
+		}
 	}
 	return m, nil
+}
+
+// render renders a field of an object; known is false if it is left out.
+func (f field) render(r *rendering) (v any, known bool, err error) {
+	p := r.partial
+	if p == nil {
+		v, err = f.part.render(r)
+		return v, true, err
+	}
+	outer := p.at
+	p.at = pathTo(outer, f.name)
+	if v, err = f.part.render(r); err != nil {
+		p.lacking = append(p.lacking, p.at)
+		p.cause = cmp.Or(p.cause, err)
+	}
+	p.at = outer
+	return v, err == nil, nil
 }
 
 func (l list) render(r *rendering) (any, error) {
 	items := make([]any, len(l))
 	for i, p := range l {
-		v, err := p.render(r)
+		v, err := l.item(r, i, p)
 		if err != nil {
 			return nil, err
 		}
 		items[i] = v
 	}
 	return items, nil
+}
+
+func (l list) item(r *rendering, i int, p part) (any, error) {
+	if r.partial != nil {
+		outer := r.partial.at
+		r.partial.at += "[" + strconv.Itoa(i) + "]"
+		defer func() { r.partial.at = outer }()
+	}
+	return p.render(r)
 }
 
 func (f filled) render(r *rendering) (any, error) {
@@ -228,7 +293,7 @@ func (f filled) plain(r *rendering) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := f.paths[f.tree.Expr().ID()]; ok {
+	if p, ok := f.paths[f.tree.Expr().ID()]; ok && !asks(f.tree.Expr()) {
 		if written, err := r.find(p); err == nil {
 			return r.value(written, 1)
 		}

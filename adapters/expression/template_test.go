@@ -87,6 +87,85 @@ func TestATemplateIsFilledIn(t *testing.T) {
 	}
 }
 
+// A has(...) is true or false wherever it stands: alone, in a longer text, in a list, and as part of another expression.
+func TestHasIsTrueOrFalseAndNeverTheValue(t *testing.T) {
+	for path, want := range map[string]bool{
+		"input.name": true, "input.age": true, "input.nick": true, "input.active": true, "input.extra.a": true, "input.extra.b": false,
+		"input.address": false, "input.address.city": false, "input.tags": true, "input.score": false, "run.id": true,
+		"steps.pan": true, "steps.pan.data": true, "steps.pan.data.name": true, "steps.pan.data.nested.n": true, "steps.pan.data.none": false,
+		"steps.pan.passed": true, "steps.pan.dispatches": true, "steps.details.data.dob": true, "steps.review": false,
+		"steps.?review.data": false, "input.?extra.a": true,
+	} {
+		asked := "has(" + path + ")"
+		if path == "input.address.city" {
+			asked = "has(input.address) && has(input.address.city)" // what it stands in must be there
+		}
+		got, err := render(t, asJSON(t, map[string]any{
+			"alone": "${" + asked + "}", "spaced": "${ (" + asked + ") }", "text": "is ${" + asked + "}", "not": "${!(" + asked + ")}",
+			"list": []any{"${" + asked + "}"}, "chosen": "${" + asked + " ? 'y' : 'n'}",
+		}))
+		y := map[bool]string{true: "y", false: "n"}[want]
+		wanted := map[string]any{
+			"alone": want, "spaced": want, "text": fmt.Sprint("is ", want), "not": !want, "list": []any{want}, "chosen": y,
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", asked, err, diff)
+		}
+		c := compiled(t, asked)
+		holds, _, err := c.Holds(reached())
+		values, problems := language.Values([]string{asked}, declared())
+		if alone := values.Evaluate(reached())[0]; holds != want || err != nil || problems[0] != nil || alone != any(want) {
+			t.Errorf("%s: a condition says %t (%v), a value %v (%v), want %t", asked, holds, err, alone, problems[0], want)
+		}
+	}
+	eval, reads, err := language.Expression("has(response.body.holder)", "boolean", map[string]verification.Data{"response": nil})
+	if err != nil || len(reads) != 1 || reads[0] != "response.body.holder" {
+		t.Fatalf("an expression over variables reads %v, %v", reads, err)
+	}
+	for body, want := range map[string]any{`{"holder":"Asha Rao"}`: true, `{"holder":false}`: true, `{"name":"Asha Rao"}`: false} {
+		var decoded any
+		if err := json.Unmarshal([]byte(body), &decoded); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := eval(map[string]any{"response": map[string]any{"body": decoded}}); got != want || err != nil {
+			t.Errorf("%s: %v, %v, want %v", body, got, err, want)
+		}
+	}
+	if _, err := language.Condition("has(steps.details.data.dob) == '2000-01-01'", declared()); err == nil ||
+		!strings.Contains(err.Error(), "true or false") {
+		t.Errorf("a has that is compared with a day: %v, want that it is true or false", err)
+	}
+}
+
+// What cannot be computed is left out, with the smallest field around it that can be.
+func TestATemplateRendersWhatItCan(t *testing.T) {
+	for _, row := range []struct{ object, want, lacking string }{
+		{`{"a":"${input.name}","b":"x"}`, `{"a":"Asha Rao","b":"x"}`, ""},
+		{`{"a":"${steps.review.data.decision}","b":"${input.age}"}`, `{"b":30}`, "a"},
+		{`{"a":"is ${steps.pan.data.none}","b":{"c":"${steps.pan.data.none}","d":1}}`, `{"b":{"d":1}}`, "a b.c"},
+		{`{"a":["${input.age}","${steps.pan.data.none}"],"b":2}`, `{"b":2}`, "a"},
+		{`{"a":[{"x":"${steps.pan.data.none}","y":1}]}`, `{"a":[{"y":1}]}`, "a[0].x"},
+		{`{"a":"${1 / int(input.age - 30.0)}"}`, `{}`, "a"},
+		{`{"a":"${input.people.map(p, p.name)}"}`, `{}`, "a"},
+	} {
+		tpl, err := language.Template(verification.Data(row.object), declared())
+		if err != nil {
+			t.Fatal(err)
+		}
+		partial, ok := tpl.(workflow.PartialTemplate)
+		if !ok {
+			t.Fatalf("%T is no workflow.PartialTemplate", tpl)
+		}
+		got, lacking, err := partial.RenderKnown(reached())
+		if asJSON(t, got) != row.want || strings.Join(lacking, " ") != row.lacking || (err != nil) != (row.lacking != "") {
+			t.Errorf("%s: %s without %q, %v, want %s without %s", row.object, asJSON(t, got), lacking, err, row.want, row.lacking)
+		}
+		if _, failure := tpl.Render(reached()); (failure != nil) != (err != nil) || err != nil && failure.Error() != err.Error() {
+			t.Errorf("%s: Render = %v, RenderKnown = %v", row.object, failure, err)
+		}
+	}
+}
+
 func TestATemplateIsFilledInAtAnyDepth(t *testing.T) {
 	got, err := render(t, `{
 		"a": {"b": [{"c": "${input.age}"}, "x ${input.age}", 1, true, null]},

@@ -53,7 +53,7 @@ func (v values) Evaluate(s workflow.Scope) []any {
 
 func (e *expression) plain(r *reading) (v any, err error) {
 	defer recovered(&err)
-	return filled{"", 0, e}.plain(&rendering{r, converter{left: maxListedValue}})
+	return filled{"", 0, e}.plain(&rendering{r, converter{left: maxListedValue}, nil})
 }
 
 // Reads returns the paths that an expression reads.

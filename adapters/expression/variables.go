@@ -90,12 +90,12 @@ func (e *expression) readTexts() []string {
 
 func (f filled) eval(vars map[string]any) (v any, err error) {
 	defer recovered(&err)
-	return f.render(&rendering{&reading{vars: vars}, converter{left: maxValue}})
+	return f.render(&rendering{&reading{vars: vars}, converter{left: maxValue}, nil})
 }
 
 func fill(parts []part, escape func(string) string, vars map[string]any) (v any, err error) {
 	defer recovered(&err)
-	r := &rendering{&reading{vars: vars}, converter{left: maxValue}}
+	r := &rendering{&reading{vars: vars}, converter{left: maxValue}, nil}
 	if len(parts) == 1 && escape == nil {
 		return parts[0].render(r)
 	}

@@ -115,6 +115,19 @@ type drawing struct {
 	arrows [][2]int
 }
 
+func TestTheWayOnWithoutARoundIsDrawn(t *testing.T) {
+	d := workflow.Definition{Start: "f", Nodes: map[verification.NodeID]workflow.Node{
+		"f": {Type: workflow.NodeCustomerInput, Next: "b"},
+		"b": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+			{When: "true", AskAgain: &workflow.AskAgain{Step: "f"}, WhenUsedUp: "look"},
+		}},
+		"look": {Type: workflow.NodeReview, Next: "done"}, "done": {Type: workflow.NodeEnd},
+	}}
+	if got := graph.Mermaid(d); strings.Count(got, "true") != 2 {
+		t.Errorf("the drawing is %s, want an arrow back to the form and one to the review", got)
+	}
+}
+
 func TestEveryNodeAndArrowIsDrawnWhateverTheLabels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDefinition().Draw(t, "definition")

@@ -51,11 +51,16 @@ func (a *api) admit(r *http.Request, rule rule) (caller, error) {
 	case account.Disabled:
 		return caller{}, errDisabled
 	case !account.Allows(rule.surfaceOf(r)):
-		return caller{}, errSurface
+		return caller{}, refusedSurface(rule.surfaceOf(r))
 	case a.tooMany(r, "client "+account.ClientID):
 		return caller{}, errTooMany
 	}
 	return caller{tenant: account.Tenant, name: account.ClientID}, nil
+}
+
+// refusedSurface returns errSurface for a surface, which the log and a header name.
+func refusedSurface(s verification.Surface) *refusal {
+	return &refusal{status: errSurface.status, body: errSurface.body, surface: s}
 }
 
 // surfaceOf returns the surface of a request. Of two values of for, which are refused later, the
@@ -74,7 +79,7 @@ func (a *api) admitBearer(r *http.Request, token string) (caller, error) {
 	case errors.Is(err, verification.ErrUnauthenticated):
 		return caller{}, errWrongCredentials
 	case errors.Is(err, verification.ErrForbidden):
-		return caller{}, errSurface
+		return caller{}, refusedSurface(verification.SurfaceSignals)
 	case err != nil:
 		return caller{}, err
 	case a.tooMany(r, "reviewer "+string(who.Tenant)+" "+who.Identity):

@@ -78,6 +78,9 @@ func TestASurfaceOpensOnlyItsRoutes(t *testing.T) {
 			for _, route := range of {
 				method, path, _ := cut(route)
 				got := a.do(method, path, "", "client-id: "+client)
+				if header := got.Header.Get("X-Required-Surface"); header != string(surface) && surface != owned || header != "" && surface == owned {
+					t.Errorf("%s with surface %s names the surface %q, want %s", route, owned, header, surface)
+				}
 				refused := string(got.Body) == `{"error":"service account not authorized for this surface"}`+"\n" && got.Status == 403
 				if refused != (surface != owned) {
 					t.Errorf("%s with surface %s = %d %s", route, owned, got.Status, got.Body)
@@ -135,7 +138,7 @@ func TestTheSignalsRouteAcceptsAnAccessToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.do(http.MethodPost, signal, body, bearer("Bearer good")...).is(409, `{"error":"Conflict","message":"Another reviewer has claimed the run; `+
-		`wait until they release it or their claim ends, or take it over in the console.","code":409}`)
+		`wait until they release it or their claim ends, or take it over in the console.","code":409,"reason":"run_claimed"}`)
 	if err := a.Engine.ReleaseClaim(t.Context(), enginetest.Tenant, id, "asha"); err != nil {
 		t.Fatal(err)
 	}

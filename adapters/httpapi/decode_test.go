@@ -122,7 +122,7 @@ func TestAnErrorDoesNotGrowWithItsRequest(t *testing.T) {
 func TestABodyMustBeAnnouncedAsJSON(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
-	const body, refused = `{"reference_id":"p"}`, `{"error":"Unsupported Media Type","message":"The body must be JSON: send Content-Type: application/json.","code":415}`
+	const body, refused = `{"reference_id":"p"}`, `{"error":"Unsupported Media Type","message":"The body must be JSON: send Content-Type: application/json.","code":415,"reason":"unsupported_media_type"}`
 	for _, good := range []string{
 		"application/json", "Application/JSON", "application/json; charset=utf-8", `application/json;charset="UTF-8"`, "application/json; charset=utf8",
 		"application/vnd.acme.start+json", "application/json; profile=x",
@@ -155,7 +155,7 @@ func TestABodyIsReadUpToItsLimitAndNoFurther(t *testing.T) {
 	a := newAPI(t, setup{})
 	start := "/v1/workflows/" + string(a.Apply(simple()).ID) + "/runs"
 	fill := func(n int) string { return `{"reference_id":"p"` + strings.Repeat(" ", n-20) + "}" }
-	const tooLarge = `{"error":"Request Entity Too Large","message":"The body must be at most 1 MiB.","code":413}`
+	const tooLarge = `{"error":"Request Entity Too Large","message":"The body must be at most 1 MiB.","code":413,"reason":"body_too_large"}`
 	a.do(http.MethodPost, start, fill(1<<20)).says(202, `"status"`)
 	a.do(http.MethodPost, start, fill(1<<20+1)).is(413, tooLarge)
 

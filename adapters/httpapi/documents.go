@@ -114,7 +114,7 @@ func (f *formFile) Read(p []byte) (int, error) {
 // reason, which is for the customer.
 func refusedFile(err error) error {
 	if e, ok := errors.AsType[*verification.Error](err); ok && errors.Is(e.Kind, verification.ErrInvalid) {
-		return full(http.StatusUnprocessableEntity, "The file is not accepted.", detailsOf(e.Fields))
+		return full(http.StatusUnprocessableEntity, "The file is not accepted.", detailsOf(e.Fields)).as("file_not_accepted")
 	}
 	return err
 }

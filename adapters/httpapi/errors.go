@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,14 +27,14 @@ var (
 	errStatusFilter    = short(http.StatusBadRequest, "invalid status (supported: completed, cancelled, expired, failed, in_progress, abandoned)", "")
 	errDecisionFilter  = short(http.StatusBadRequest, "invalid decision (supported: review, approve, reject)", "")
 	errLimit           = short(http.StatusBadRequest, "invalid limit", "")
-	errOffset          = short(http.StatusBadRequest, "invalid offset", "")
-	errWorkflowFilter  = short(http.StatusBadRequest, "invalid workflow_id", "")
-	errReferenceFilter = short(http.StatusBadRequest, "invalid reference_id", "")
-	errStartedAfter    = short(http.StatusBadRequest, "invalid started_after", "")
-	errStartedBefore   = short(http.StatusBadRequest, "invalid started_before", "")
-	errView            = short(http.StatusBadRequest, "invalid view", "")
+	errOffset          = short(http.StatusBadRequest, "invalid offset", "invalid_offset")
+	errWorkflowFilter  = short(http.StatusBadRequest, "invalid workflow_id", "invalid_workflow_id")
+	errReferenceFilter = short(http.StatusBadRequest, "invalid reference_id", "invalid_reference_id")
+	errStartedAfter    = short(http.StatusBadRequest, "invalid started_after", "invalid_started_after")
+	errStartedBefore   = short(http.StatusBadRequest, "invalid started_before", "invalid_started_before")
+	errView            = short(http.StatusBadRequest, "invalid view", "invalid_view")
 	errLanguage        = badFields([]verification.FieldError{{Name: "lang", Message: "must be given once, as a language tag"}})
-	errNoStep          = short(http.StatusNotFound, "no open step for this run", "")
+	errNoStep          = short(http.StatusNotFound, "no open step for this run", "no_open_step")
 
 	errNodeID   = short(http.StatusBadRequest, "payload.node_id is no longer accepted: a review decision applies to the whole run", "")
 	errDecision = short(http.StatusBadRequest, `payload rejected: decision must be "approve" or "reject"`, "")
@@ -44,19 +45,19 @@ var (
 	errHasWebhook = full(http.StatusConflict, "A lifecycle webhook is already configured and cannot be changed.",
 		[]apitypes.FieldError{{Field: "lifecycle_webhook_url", Message: "is already configured and cannot be changed"}})
 
-	errForged = full(http.StatusForbidden, "The signature of the callback is not valid.", nil)
+	errForged = full(http.StatusForbidden, "The signature of the callback is not valid.", nil).as("invalid_signature")
 
-	errNoRoute      = full(http.StatusNotFound, "There is no such route.", nil)
-	errMethod       = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil)
-	errMediaType    = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil)
-	errTooLarge     = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil)
-	errNotForm      = full(http.StatusUnsupportedMediaType, "The body must be a form with one file: send Content-Type: multipart/form-data.", nil)
-	errFileSize     = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil)
+	errNoRoute      = full(http.StatusNotFound, "There is no such route.", nil).as("no_route")
+	errMethod       = full(http.StatusMethodNotAllowed, "The route does not take this method.", nil).as("method_not_allowed")
+	errMediaType    = full(http.StatusUnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.", nil).as("unsupported_media_type")
+	errTooLarge     = full(http.StatusRequestEntityTooLarge, "The body must be at most 1 MiB.", nil).as("body_too_large")
+	errNotForm      = full(http.StatusUnsupportedMediaType, "The body must be a form with one file: send Content-Type: multipart/form-data.", nil).as("unsupported_media_type")
+	errFileSize     = full(http.StatusRequestEntityTooLarge, fmt.Sprintf("The file must be at most %d MiB.", verification.MaxDocumentBytes>>20), nil).as("file_too_large")
 	errOneFile      = badRequest("the form must have one file, whose part has the name of the field, and nothing else")
 	errCutOff       = badRequest("the body ended before it was complete")
 	errFor          = badFields([]verification.FieldError{{Name: "for", Message: `must be "file", or left out`}})
 	errAllowMissing = badFields([]verification.FieldError{{Name: "allow_missing", Message: "must be 1, or left out"}})
-	errInternal     = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil)
+	errInternal     = full(http.StatusInternalServerError, "The service failed to answer; the error has been logged.", nil).as("internal_error")
 )
 
 // notOpen returns the error for a signal that the run does not wait for.
@@ -66,7 +67,11 @@ func notOpen(signal string) *refusal {
 
 // missing returns the error for an id that the tenant does not have.
 func missing(noun string) *refusal {
-	return full(http.StatusNotFound, "There is no such "+noun+".", nil)
+	f := full(http.StatusNotFound, "There is no such "+noun+".", nil)
+	if noun == "run" { // a row of the contract
+		return f
+	}
+	return f.as(strings.ReplaceAll(noun, " ", "_") + "_not_found")
 }
 
 // badRequest returns the error for a request that is not valid as a whole.
@@ -82,18 +87,27 @@ func badFields(problems []verification.FieldError) *refusal {
 type refusal struct {
 	status int
 	body   any // apitypes.ShortError or apitypes.FullError
+	// surface is the one that the account is not authorized for; empty for any other error.
+	surface verification.Surface
+}
+
+// as returns the error with a reason for programs. The rows of the contract have none.
+func (f *refusal) as(reason string) *refusal {
+	body, _ := f.body.(apitypes.FullError)
+	body.Reason = reason
+	return &refusal{status: f.status, body: body}
 }
 
 // short returns an error with a text of its own, and a code if programs need to
 // tell it apart.
 func short(status int, text, code string) *refusal {
-	return &refusal{status, apitypes.ShortError{Error: text, Code: code}}
+	return &refusal{status: status, body: apitypes.ShortError{Error: text, Code: code}}
 }
 
 // full returns an error with a message, and details: a sentence, a
 // []apitypes.FieldError, or nil.
 func full(status int, message string, details any) *refusal {
-	return &refusal{status, apitypes.FullError{Error: http.StatusText(status), Message: message, Code: status, Details: details}}
+	return &refusal{status: status, body: apitypes.FullError{Error: http.StatusText(status), Message: message, Code: status, Details: details}}
 }
 
 func (f *refusal) Error() string { return http.StatusText(f.status) }
@@ -102,6 +116,7 @@ func (f *refusal) Error() string { return http.StatusText(f.status) }
 // does not see its text.
 func (a *api) refuse(w *response, r *http.Request, rule rule, err error) {
 	f := refusalOf(err, rule.noun)
+	w.surface = f.surface
 	switch {
 	case r.Context().Err() != nil:
 		a.logError(w, r, slog.LevelDebug, "client disconnected", err)
@@ -119,6 +134,9 @@ func (a *api) refuse(w *response, r *http.Request, rule rule, err error) {
 func (a *api) writeRefusal(w *response, rule rule, f *refusal) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	if f.surface != "" {
+		h.Set("X-Required-Surface", string(f.surface))
+	}
 	switch f.status {
 	case http.StatusUnauthorized:
 		h.Add("WWW-Authenticate", `ApiKey realm="verifyd"`)
@@ -174,7 +192,11 @@ func refusalOf(err error, noun string) *refusal {
 	default:
 		return errInternal
 	}
-	return full(status, sentence(e.Message, otherwise), detailsOf(e.Fields))
+	f := full(status, sentence(e.Message, otherwise), detailsOf(e.Fields))
+	if status == http.StatusServiceUnavailable { // a row of the contract
+		return f
+	}
+	return f.as(cmp.Or(e.Reason, map[int]string{http.StatusConflict: "conflict", http.StatusForbidden: "forbidden"}[status]))
 }
 
 // sentence adds a capital letter and a period to a message of the rules. Without a

@@ -171,7 +171,7 @@ func badField(field, message string) string {
 
 const (
 	noRun      = `{"error":"Not Found","message":"There is no such run.","code":404}`
-	noWorkflow = `{"error":"Not Found","message":"There is no such workflow.","code":404}`
+	noWorkflow = `{"error":"Not Found","message":"There is no such workflow.","code":404,"reason":"workflow_not_found"}`
 )
 
 // printer prints a report as one line.

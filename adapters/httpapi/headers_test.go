@@ -240,7 +240,7 @@ func TestRequestIDs(t *testing.T) {
 	made := func(path string, headers ...string) string {
 		return a.do(http.MethodGet, path, "", headers...).Header.Get("X-Request-Id")
 	}
-	for _, own := range []string{"a", "azAZ09-_.:+/=@", strings.Repeat("x", 128)} {
+	for _, own := range []string{"a", "azAZ09-_.", strings.Repeat("x", 64)} {
 		for _, path := range []string{"/v1/runs", "/nowhere", "/openapi.yaml"} {
 			if got := made(path, "X-Request-Id: "+own); got != own {
 				t.Errorf("GET %s: X-Request-Id = %q, want %q", path, got, own)
@@ -248,7 +248,7 @@ func TestRequestIDs(t *testing.T) {
 		}
 	}
 	seen := map[string]bool{}
-	for _, wrong := range []string{"", " ", "a b", "a\tb", `"a"`, "<a>", "é", strings.Repeat("x", 129)} {
+	for _, wrong := range []string{"", " ", "a b", "a\tb", `"a"`, "<a>", "é", "asha@example.com", "a:b", "a/b", "a+b", "a=b", strings.Repeat("x", 65)} {
 		got := made("/v1/runs", "X-Request-Id: "+wrong)
 		if got == wrong || len(got) < 16 || seen[got] {
 			t.Errorf("X-Request-Id = %q for %q, want a new one", got, wrong)

@@ -22,6 +22,8 @@ type response struct {
 	middleware.WrapResponseWriter
 	id  string
 	run verification.RunID // of the request, for the log; empty if the path names it
+	// surface is the one that the account was refused; empty for any other response.
+	surface verification.Surface
 }
 
 // LogRun sets the run that the log lines of the request name.
@@ -97,6 +99,9 @@ func logged(w *response, r *http.Request) []slog.Attr {
 	case strings.HasPrefix(r.Pattern, "/v1/signals/"):
 		run, _ = verification.ParseRunID(pathParam(r, "run_id"))
 	}
+	if w.surface != "" {
+		attrs = append(attrs, slog.String("required_surface", string(w.surface)))
+	}
 	if run != "" {
 		attrs = append(attrs, slog.String("run", string(run)))
 	}
@@ -127,7 +132,7 @@ func (a *api) requestID(r *http.Request) string {
 }
 
 func plainID(s string) bool {
-	return s != "" && len(s) <= 128 && strings.IndexFunc(s, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.:+/=@", c)
+	return s != "" && len(s) <= 64 && strings.IndexFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.", c)
 	}) < 0
 }

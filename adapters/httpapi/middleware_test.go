@@ -25,13 +25,13 @@ import (
 
 func TestUnknownRoutesAndWrongMethods(t *testing.T) {
 	a := newAPI(t, setup{})
-	const noRoute = `{"error":"Not Found","message":"There is no such route.","code":404}`
+	const noRoute = `{"error":"Not Found","message":"There is no such route.","code":404,"reason":"no_route"}`
 	for _, path := range []string{"/v1", "/v1/", "/v2/runs", "/v1/runs/", "/v1/workflows/", "/v1/runs/x/", "/V1/runs", "//v1/runs", "/v1//runs", "/v1/./runs", "/v1/runs/x/report", "/v1/signals/x"} {
 		for _, method := range []string{http.MethodGet, http.MethodPost, "BREW"} {
 			a.do(method, path, "", "client-id:", "x-api-key:").is(404, noRoute).header("Allow", "").header("Cache-Control", "no-store")
 		}
 	}
-	const wrongMethod = `{"error":"Method Not Allowed","message":"The route does not take this method.","code":405}`
+	const wrongMethod = `{"error":"Method Not Allowed","message":"The route does not take this method.","code":405,"reason":"method_not_allowed"}`
 	for path, allow := range map[string]string{
 		"/v1/workflows": "GET, HEAD", "/v1/workflows/x": "GET, HEAD", "/v1/workflows/x/webhook": "POST", "/v1/workflows/x/runs": "POST",
 		"/v1/runs": "GET, HEAD", "/v1/runs/x": "GET, HEAD", "/v1/runs/x/report.pdf": "GET, HEAD", "/v1/runs/x/cancel": "POST", "/v1/runs/x/redact": "POST",
@@ -106,7 +106,7 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 		options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
 		ports:   func(p *engine.Ports, _ *engine.Options) { store.Store, p.Store = p.Store, store },
 	})
-	const internal = `{"error":"Internal Server Error","message":"The service failed to answer; the error has been logged.","code":500}`
+	const internal = `{"error":"Internal Server Error","message":"The service failed to answer; the error has been logged.","code":500,"reason":"internal_error"}`
 	const later = `{"error":"Service Unavailable","message":"The service cannot answer now; try again.","code":503}`
 	for _, c := range []struct {
 		name   string
@@ -122,7 +122,7 @@ func TestInternalErrorsAreLoggedOnceAndNotShown(t *testing.T) {
 		{"unavailable, bare", fmt.Errorf("list: %w", verification.ErrUnavailable), nil, 503, later, "level=WARN"},
 		{"too late", fmt.Errorf("list: %w", context.DeadlineExceeded), nil, 503, later, "level=WARN"},
 		{"an unknown kind", &verification.Error{Kind: errors.New("odd"), Message: "secret detail"}, nil, 500, internal, "level=ERROR"},
-		{"forbidden", &verification.Error{Kind: verification.ErrForbidden, Message: "not you"}, nil, 403, `{"error":"Forbidden","message":"Not you.","code":403}`, ""},
+		{"forbidden", &verification.Error{Kind: verification.ErrForbidden, Message: "not you"}, nil, 403, `{"error":"Forbidden","message":"Not you.","code":403,"reason":"forbidden"}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log.Reset()

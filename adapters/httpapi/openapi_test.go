@@ -3,14 +3,20 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/httpapi"
+	"github.com/verifyd/verifyd/verification"
 )
 
 func TestTheDocumentIsServed(t *testing.T) {
@@ -78,4 +84,59 @@ func TestOpenObjectsSayThatTheyAreOpen(t *testing.T) {
 		}
 	}
 	walk("", document)
+}
+
+// A later version may add members to a response or a notice, and a generated client must accept them. A request with an unknown member is
+// refused.
+func TestResponsesAreOpenAndRequestsAreClosed(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(httpapi.OpenAPI())
+	must(t, err)
+	seen := map[*openapi3.Schema]bool{}
+	var walk func(path string, ref *openapi3.SchemaRef, closed bool)
+	walk = func(path string, ref *openapi3.SchemaRef, closed bool) {
+		if ref == nil || seen[ref.Value] {
+			return
+		}
+		s := ref.Value
+		seen[s] = true
+		is := s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
+		if s.Type.Is("object") && len(s.Properties) > 0 && is != closed {
+			t.Errorf("%s: the object is closed: %t, want %t", path, is, closed)
+		}
+		for name, p := range s.Properties {
+			walk(path+"."+name, p, closed)
+		}
+		walk(path+"[]", s.Items, closed)
+		for _, one := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
+			walk(path, one, closed)
+		}
+	}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				for _, media := range response.Value.Content {
+					walk(method+" "+path+" "+status, media.Schema, false)
+				}
+			}
+			if operation.RequestBody == nil {
+				continue
+			}
+			for _, media := range operation.RequestBody.Value.Content {
+				walk(method+" "+path+" request", media.Schema, true)
+			}
+		}
+	}
+	walk("Notice", doc.Components.Schemas["Notice"], false)
+}
+
+// The log and a header name the surface that an account lacks, and the body stays the one of the contract.
+func TestARefusedSurfaceIsNamed(t *testing.T) {
+	var log bytes.Buffer
+	a := newAPI(t, setup{options: httpapi.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}})
+	a.account("narrow", enginetest.Tenant, verification.SurfaceSignals)
+	got := a.do(http.MethodGet, "/v1/runs", "", "client-id: narrow")
+	got.is(403, `{"error":"service account not authorized for this surface"}`)
+	if header := got.Header.Get("X-Required-Surface"); header != "runs" || !strings.Contains(log.String(), "required_surface=runs") {
+		t.Errorf("the header names %q, and the log says %s", header, log.String())
+	}
 }

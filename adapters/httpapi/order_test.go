@@ -85,7 +85,7 @@ func TestBodyRulesComeBeforeExistence(t *testing.T) {
 	a.do(http.MethodPost, "/v1/workflows/"+nowhere+"/webhook", `{"lifecycle_webhook_url":"http://u@h/"}`).
 		is(400, badField("lifecycle_webhook_url", "must be an absolute http(s) URL without user information or fragment"))
 	a.do(http.MethodPost, "/v1/workflows/"+nowhere+"/webhook", `{"lifecycle_webhook_url":"http://h/"}`).is(404, noWorkflow)
-	a.do(http.MethodGet, "/v1/runs/"+nowhere+"?view=pdf", "").is(400, `{"error":"invalid view"}`)
+	a.do(http.MethodGet, "/v1/runs/"+nowhere+"?view=pdf", "").is(400, `{"error":"invalid view","code":"invalid_view"}`)
 	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/cancel", `{"why":1}`).is(400, badField("why", "is not a known field"))
 	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/cancel", "").is(404, noRun)
 	a.do(http.MethodPost, "/v1/runs/"+nowhere+"/redact", `{"why":1}`).is(400, badField("why", "is not a known field"))

@@ -39,14 +39,14 @@ func TestInvalidQueryParametersAreNamed(t *testing.T) {
 		},
 	} {
 		for _, q := range queries {
-			a.do(http.MethodGet, "/v1/runs?"+q, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+			a.do(http.MethodGet, "/v1/runs?"+q, "").is(400, invalidParameter(want))
 			if want == "invalid limit" || want == "invalid offset" {
-				a.do(http.MethodGet, "/v1/workflows?"+q, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+				a.do(http.MethodGet, "/v1/workflows?"+q, "").is(400, invalidParameter(want))
 			}
 		}
 	}
 	for _, q := range []string{"view=", "view", "view=Report", "view=pdf", "view=report&view=report", "view=%"} {
-		a.do(http.MethodGet, "/v1/runs/"+nowhere+"?"+q, "").is(400, `{"error":"invalid view"}`)
+		a.do(http.MethodGet, "/v1/runs/"+nowhere+"?"+q, "").is(400, `{"error":"invalid view","code":"invalid_view"}`)
 	}
 }
 
@@ -71,6 +71,15 @@ func TestUnknownParametersOfListsAreNamed(t *testing.T) {
 	}
 }
 
+// invalidParameter returns the body of an invalid query parameter. The rows of the contract have no code.
+func invalidParameter(text string) string {
+	switch text {
+	case invalidStatus, invalidDecision, "invalid limit":
+		return fmt.Sprintf("{%q:%q}", "error", text)
+	}
+	return fmt.Sprintf("{%q:%q,%q:%q}", "error", text, "code", strings.ReplaceAll(text, " ", "_"))
+}
+
 func TestExactTextsComeBeforeUnknownParameters(t *testing.T) {
 	a := newAPI(t, setup{})
 	for query, want := range map[string]string{
@@ -80,7 +89,7 @@ func TestExactTextsComeBeforeUnknownParameters(t *testing.T) {
 		"offset=-1&foo=1":     "invalid offset",
 		"workflow_id=x&foo=1": "invalid workflow_id",
 	} {
-		a.do(http.MethodGet, "/v1/runs?"+query, "").is(400, fmt.Sprintf("{%q:%q}", "error", want))
+		a.do(http.MethodGet, "/v1/runs?"+query, "").is(400, invalidParameter(want))
 	}
 	a.do(http.MethodGet, "/v1/workflows?foo=1&limit=0", "").is(400, `{"error":"invalid limit"}`)
 }

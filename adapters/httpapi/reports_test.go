@@ -62,7 +62,7 @@ func TestASignatureIsGivenToWhomTheReportIs(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs/x/report.pdf.jws", "").is(404, noRun)
 	a.do(http.MethodGet, signature+"?for=x", "").is(400, badField("for", `must be \"file\", or left out`))
 	a.do(http.MethodGet, "/v1/runs/"+live+"/report.pdf.jws", "").
-		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409}`)
+		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409,"reason":"run_not_over"}`)
 
 	limited := newAPI(t, setup{options: httpapi.Options{Signer: newSigner(t), RateLimit: 1}})
 	signature = "/v1/runs/" + string(limited.started(simple()).ID) + "/report.pdf.jws"

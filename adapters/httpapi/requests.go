@@ -43,7 +43,7 @@ type resubmitBody struct {
 
 type resubmitPayload struct {
 	Step           string   `json:"step"` // empty for the last form that has the fields
-	Reasons        []string `json:"reasons"`
+	Reasons        []string `json:"reasons" validate:"required,min=1"`
 	Fields         []string `json:"fields"`
 	NoteToCustomer string   `json:"note_to_customer"`
 }
@@ -159,7 +159,7 @@ func messageOf(v validator.FieldError) string {
 		}
 	}
 	switch v.Tag() {
-	case "required":
+	case "required", "min": // of a list
 		return "is required"
 	case "http_url":
 		return "must be an absolute http(s) URL"

@@ -134,7 +134,7 @@ func TestCancelSaysWhatTheRunIs(t *testing.T) {
 	a := newAPI(t, setup{})
 	done := a.started(simple()).ID
 	cancel := "/v1/runs/" + string(done) + "/cancel"
-	a.do(http.MethodPost, cancel, "").is(409, `{"error":"Conflict","message":"The run is completed and can no longer be cancelled.","code":409}`)
+	a.do(http.MethodPost, cancel, "").is(409, `{"error":"Conflict","message":"The run is completed and can no longer be cancelled.","code":409,"reason":"run_over"}`)
 
 	live := a.started(journey()).ID
 	for range 2 {
@@ -147,7 +147,7 @@ func TestARedactedRunIsReadWithoutPersonalData(t *testing.T) {
 	a := newAPI(t, setup{})
 	live := string(a.started(journey()).ID)
 	a.do(http.MethodPost, "/v1/runs/"+live+"/redact", "").
-		is(409, `{"error":"Conflict","message":"The run is live: cancel it, or wait for its end.","code":409}`)
+		is(409, `{"error":"Conflict","message":"The run is live: cancel it, or wait for its end.","code":409,"reason":"run_live"}`)
 	a.do(http.MethodGet, "/v1/runs/"+live, "").says(200, `"reference_id":"person-1"`)
 
 	path := "/v1/runs/" + string(a.started(simple()).ID)
@@ -218,7 +218,7 @@ func TestThePrintedReport(t *testing.T) {
 	}
 	lacking := "/v1/runs/" + string(a.Start(a.Apply(simple()).ID, engine.StartRequest{ReferenceID: "漢-1"}).ID) + "/report.pdf"
 	a.do(http.MethodGet, lacking+"?for=file", "").
-		is(409, `{"error":"Conflict","message":"No font has U+6F22.","code":409,"details":[{"field":"allow_missing","message":"must be 1"}]}`)
+		is(409, `{"error":"Conflict","message":"No font has U+6F22.","code":409,"reason":"conflict","details":[{"field":"allow_missing","message":"must be 1"}]}`)
 	a.do(http.MethodGet, lacking+"?for=file&allow_missing=1", "").says(200, "for the file")
 	a.do(http.MethodGet, lacking, "").says(200, "%PDF of ")
 	for _, q := range []string{"allow_missing=", "for=file&allow_missing=true", "allow_missing=1&allow_missing=1"} {
@@ -226,7 +226,7 @@ func TestThePrintedReport(t *testing.T) {
 	}
 	live := string(a.started(journey()).ID)
 	a.do(http.MethodGet, "/v1/runs/"+live+"/report.pdf", "").
-		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409}`)
+		is(409, `{"error":"Conflict","message":"The run is in_progress; its report is printed once it is over.","code":409,"reason":"run_not_over"}`)
 	a.do(http.MethodGet, "/v1/runs/"+nowhere+"/report.pdf", "").is(404, noRun)
 
 	none := newAPI(t, setup{ports: func(p *engine.Ports, _ *engine.Options) { p.Printer = nil }})

@@ -77,6 +77,9 @@ func TestACustomerIsAskedAgain(t *testing.T) {
 	}
 	const ask = `{"reasons":["blurred"],"fields":["pan"],"note_to_customer":"Please type it again."}`
 	signal("human_review_resubmit", ask).is(404, `{"error":"no open signal human_review_resubmit for this run"}`)
+	for _, lacking := range []string{`{}`, `{"reasons":[]}`, `{"note_to_customer":"Again."}`} {
+		signal("human_review_resubmit", lacking).says(400, `"payload.reasons","message":"is required"`)
+	}
 	signal("consent_submitted", `{"consent_status":"success"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
 	signal("details_submitted", `{"pan":"ABCDE1234F"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
 	a.Settle()
@@ -86,11 +89,11 @@ func TestACustomerIsAskedAgain(t *testing.T) {
 	signal("human_review_resubmit", ask).is(404, `{"error":"no open signal human_review_resubmit for this run"}`)
 	signal("human_review_decision", `{"decision":"approve"}`).is(404, `{"error":"no open signal human_review_decision for this run"}`)
 	a.do(http.MethodGet, "/v1/runs/"+string(id), "").says(200, `"signal_name":"details_submitted"`)
-	const round = `"rounds":[{"round":1,"visit":1,"reasons":["blurred"],"fields":["pan"],"note_to_customer":"Please type it again.","asked_at":"2026-01-05T09:00:00Z","answered_at":`
-	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, round+"null}]")
+	const round = `"rounds":[{"round":1,"visit":1,"reasons":["blurred"],"fields":["pan"],"note_to_customer":"Please type it again.","asked_at":"2026-01-05T09:00:00Z"`
+	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, round+"}]")
 	signal("details_submitted", `{"pan":"ABCDE1234G"}`).is(200, `{"ok":true,"result":"signal_delivered"}`)
 	a.Settle()
-	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, round+`"2026-01-05T09:00:00Z"}]`)
+	a.do(http.MethodGet, "/v1/runs/"+string(id)+"?view=report", "").says(200, round+`,"answered_at":"2026-01-05T09:00:00Z"}]`)
 	signal("human_review_decision", `{"decision":"approve"}`).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
 }
 

@@ -57,11 +57,42 @@ func stepOf(j engine.Journey, language string) apitypes.Step {
 	for _, g := range s.Groups {
 		step.Groups = append(step.Groups, apitypes.StepGroup{Label: l.in(g.LabelIn, g.Label), Fields: g.Fields})
 	}
+	if s.Again != nil {
+		step.AskedAgain = &apitypes.StepRound{Round: s.Again.Round, Reasons: []apitypes.StepReason{}, Fields: s.Again.Fields, Note: s.Again.Note}
+		for _, r := range s.Again.Reasons {
+			step.AskedAgain.Reasons = append(step.AskedAgain.Reasons, apitypes.StepReason{Code: r.Code, Text: l.in(r.LabelIn, r.Label)})
+		}
+		answers := answersOf(s.Fields, s.Again.Earlier.Map(), func(name string) bool { return slices.Contains(s.Again.Fields, name) })
+		step.Answers, _ = verification.NewData(answers) // they were data before
+	}
 	step.Languages = slices.Sorted(maps.Keys(l.all))
 	if l.all[language] {
 		step.Language = language
 	}
 	return step
+}
+
+// answersOf returns the answers of before that a customer who is asked again need not give once more: all but locations, which are
+// measured anew, and the files that are asked for again.
+func answersOf(fields workflow.InputFields, earlier map[string]any, again func(name string) bool) map[string]any {
+	answers := map[string]any{}
+	for _, f := range fields {
+		answer, given := earlier[f.Name]
+		rows, _ := answer.([]any)
+		switch {
+		case !given || f.Type == workflow.FieldLocation || f.Upload() && again(f.Name):
+			continue
+		case f.Type == workflow.FieldGroup:
+			kept := make([]any, len(rows))
+			for i, row := range rows {
+				of, _ := row.(map[string]any)
+				kept[i] = answersOf(f.Fields, of, func(name string) bool { return again(f.Name) || again(workflow.Place(f.Name, i, name)) })
+			}
+			answer = kept
+		}
+		answers[f.Name] = answer
+	}
+	return answers
 }
 
 // texts chooses the texts of a step in a language, and collects all languages that it sees.
@@ -83,7 +114,7 @@ func (l texts) field(f workflow.InputField) apitypes.StepField {
 		Required: f.Required, RequiredMessage: l.in(f.RequiredMessageIn, f.RequiredMessage),
 		Pattern: f.Pattern, PatternMessage: l.in(f.PatternMessageIn, f.PatternMessage), Uppercase: f.Uppercase,
 		AutoComplete: f.AutoComplete, MaxLength: f.MaxLength, Integer: f.Integer,
-		Min: f.Min, Max: f.Max, MinDate: f.MinDate, MaxDate: f.MaxDate, Camera: f.Camera, Accept: f.Accept,
+		Min: f.Min, Max: f.Max, MinDate: f.MinDate, MaxDate: f.MaxDate, BirthOf: f.BirthOf, Camera: f.Camera, Accept: f.Accept,
 	}
 	for _, inRow := range f.Fields {
 		field.Fields = append(field.Fields, l.field(inRow))

@@ -5,6 +5,7 @@ package httpapi_test
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,50 @@ func detailed() workflow.Definition {
 			"done": {Type: workflow.NodeEnd},
 		},
 	}
+}
+
+func TestAStepOfARoundHasWhatThePageShows(t *testing.T) {
+	a := newAPI(t, setup{})
+	d := journey()
+	d.ResubmitReasons = []workflow.RejectReason{{Code: "worn", Label: "The card is worn", LabelIn: workflow.Translations{"hi": "कार्ड घिसा है"}}}
+	details := d.Nodes["details"]
+	details.Fields = workflow.InputFields{
+		{Name: "pan", Type: workflow.FieldText, Required: true},
+		{Name: "photo", Type: workflow.FieldImage},
+		{Name: "back", Type: workflow.FieldImage},
+		{Name: "adult", Type: workflow.FieldCheckbox},
+		{Name: "income", Type: workflow.FieldNumber},
+		{Name: "place", Type: workflow.FieldLocation},
+		{Name: "owners", Type: workflow.FieldGroup, Max: new(3.0), Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText}, {Name: "face", Type: workflow.FieldImage}}},
+	}
+	d.Nodes["details"] = details
+	id := a.started(d).ID
+	step := "/v1/runs/" + string(id) + "/step"
+	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+	a.do(http.MethodGet, step, "").says(200, `"node_id":"details"`)
+	if body := string(a.do(http.MethodGet, step, "").Body); strings.Contains(body, "asked_again") || strings.Contains(body, "answers") {
+		t.Errorf("the first time: %s", body)
+	}
+	upload := func(last string) map[string]any {
+		return map[string]any{"document_id": "00000000-0000-7000-8000-0000000000" + last}
+	}
+	a.Submit(id, "details_submitted", map[string]any{
+		"pan": "ABCDE1234F", "photo": upload("a1"), "back": upload("b1"), "adult": true, "income": 12.5,
+		"place":  map[string]any{"latitude": 19.0, "longitude": 72.0},
+		"owners": []any{map[string]any{"name": "Asha", "face": upload("c1")}, map[string]any{"name": "Ravi", "face": upload("c2")}},
+	})
+	a.Settle()
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/human_review_resubmit",
+		`{"payload":{"reasons":["worn","blurred"],"fields":["photo","owners[1].face"],"note_to_customer":"Use the new card."}}`).says(200, "signal_delivered")
+	const answers = `"answers":{"adult":true,"back":{"document_id":"00000000-0000-7000-8000-0000000000b1"},"income":12.5,"owners":[{"face":{"document_id":"00000000-0000-7000-8000-0000000000c1"},"name":"Asha"},{"name":"Ravi"}],"pan":"ABCDE1234F"}`
+	a.do(http.MethodGet, step, "").says(200, `"asked_again":{"round":1,"reasons":[{"code":"worn","text":"The card is worn"},{"code":"blurred","text":"`)
+	a.do(http.MethodGet, step, "").says(200, `"fields":["photo","owners[1].face"],"note":"Use the new card."},`+answers)
+	a.do(http.MethodGet, step+"?lang=hi", "").says(200, `{"code":"worn","text":"कार्ड घिसा है"}`)
+	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234G"})
+	a.Settle()
+	a.do(http.MethodPost, "/v1/signals/"+string(id)+"/human_review_resubmit", `{"payload":{"reasons":["glare"]}}`).says(200, "signal_delivered")
+	a.do(http.MethodGet, step, "").says(200, `"asked_again":{"round":2,"reasons":[{"code":"glare","text":"`)
+	a.do(http.MethodGet, step, "").says(200, `"answers":{"owners":[],"pan":"ABCDE1234G"}`)
 }
 
 func TestAStepHasWhatThePageShows(t *testing.T) {
@@ -89,7 +134,7 @@ func TestTheStepIsTheOneThatIsOpen(t *testing.T) {
 	a := newAPI(t, setup{})
 	id := a.started(journey()).ID
 	step := "/v1/runs/" + string(id) + "/step"
-	const none = `{"error":"no open step for this run"}`
+	const none = `{"error":"no open step for this run","code":"no_open_step"}`
 	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"consent_submitted","node_id":"consent","type":"consent","label":"Consent","text":"May we?","number":1,"total":2}`)
 	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
 	a.do(http.MethodGet, step, "").is(200, `{"signal_name":"details_submitted","node_id":"details","type":"customer_input","label":"Your details",`+
@@ -133,5 +178,5 @@ func TestReadingAStepIsNoActivityOfTheCustomer(t *testing.T) {
 	a.do(http.MethodGet, "/v1/runs/"+string(run.ID), "").says(200, `"status":"abandoned"`)
 	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").says(200, "consent_submitted") // the customer may come back
 	a.Advance(24 * time.Hour)
-	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").is(404, `{"error":"no open step for this run"}`) // it has expired
+	a.do(http.MethodGet, "/v1/runs/"+string(run.ID)+"/step", "").is(404, `{"error":"no open step for this run","code":"no_open_step"}`) // it has expired
 }

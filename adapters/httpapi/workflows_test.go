@@ -75,5 +75,5 @@ func TestAConflictDoesNotSayThatThereIsAWebhook(t *testing.T) {
 		ID: id, Slug: "empty", Name: "Empty", CreatedAt: enginetest.Began(), Revision: 1,
 	}, nil))
 	a.do(http.MethodPost, "/v1/workflows/"+id+"/webhook", `{"lifecycle_webhook_url":"https://h.example/hooks"}`).
-		is(409, `{"error":"Conflict","message":"Another request has changed the workflow.","code":409}`)
+		is(409, `{"error":"Conflict","message":"Another request has changed the workflow.","code":409,"reason":"workflow_changed"}`)
 }

@@ -2,8 +2,10 @@ package journey_test
 
 import (
 	"context"
+	"encoding/hex"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +203,85 @@ func TestTheCookieOfAPageIsForReturnsOnly(t *testing.T) {
 }
 
 func s(c *customer) string { return c.log.String() }
+
+// A tablet on which many customers go to a vendor would send a header that no server takes.
+func TestABrowserKeepsTenLinksAtMost(t *testing.T) {
+	c, _, _ := atBank(t)
+	if name, _, _ := strings.Cut(known(t, c.get()), "="); !regexp.MustCompile(`^away-\d$`).MatchString(name) {
+		t.Errorf("the cookie is %s, want one of ten names", name)
+	}
+}
+
+func TestACookieGoesOnceTheStepIsOver(t *testing.T) {
+	c, _, back := atBank(t)
+	page := c.get()
+	first, err := http.ParseSetCookie(page.header.Get("Set-Cookie"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := known(t, page)
+	c.back(back+"?result=approved", home)
+	c.Settle()
+	got := c.do(http.MethodGet, back+"/done", "", nil, "Cookie", home)
+	cookie, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))
+	if err != nil || cookie.Name != first.Name || cookie.Path != first.Path || cookie.MaxAge != 600 || first.MaxAge != 24*3600 {
+		t.Errorf("after the step the cookie is %+v, %v; it was %+v", cookie, err, first)
+	}
+}
+
+func TestWhatCanBeReadOfAReturnCounts(t *testing.T) {
+	for what, send := range map[string]func(c *customer, back string) response{
+		"a lone percent sign": func(c *customer, back string) response {
+			return c.do(http.MethodGet, back+"?result=approved&description=100%", "", nil)
+		},
+		"no UTF-8 behind it": func(c *customer, back string) response {
+			return c.do(http.MethodGet, back+"?x=%zz&result=approved", "", nil)
+		},
+		"a long body": func(c *customer, back string) response {
+			return c.do(http.MethodPost, back+"?result=approved", "application/x-www-form-urlencoded", strings.NewReader("x="+strings.Repeat("y", 70<<10)))
+		},
+		"a bad body": func(c *customer, back string) response {
+			return c.do(http.MethodPost, back, "application/x-www-form-urlencoded", strings.NewReader("x=%&result=approved"))
+		},
+		"an encoded token": func(c *customer, back string) response {
+			at := strings.LastIndex(back, "/") + 1
+			return c.do(http.MethodGet, back[:at]+"%"+strings.ToUpper(hex.EncodeToString([]byte(back[at:at+1])))+back[at+1:]+"?result=approved", "", nil)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c, b, back := atBank(t)
+			if got := send(c, back); got.status != http.StatusSeeOther {
+				t.Fatalf("the return is answered %d", got.status)
+			}
+			c.Settle()
+			if c.status() != rules.StatusCompleted || b.returns != 1 {
+				t.Errorf("the run is %s after %d returns", c.status(), b.returns)
+			}
+			if logged := strings.Contains(s(c), "cannot be read"); logged != (what != "an encoded token") || strings.Contains(s(c), "100%") {
+				t.Errorf("the log: %s", s(c))
+			}
+		})
+	}
+}
+
+// Most vendors add no parameters, and the first visit may have come before the vendor had an answer.
+func TestEachReturnWithoutParametersPollsAtOnce(t *testing.T) {
+	c, b, back := atBank(t)
+	for visit := 1; visit <= 3; visit++ {
+		c.back(back, "")
+		if b.returns != visit {
+			t.Errorf("after %d visits the vendor was asked %d times", visit, b.returns)
+		}
+	}
+	for range 60 {
+		c.back(back, "")
+	}
+	c.back(back+"?result=approved", "")
+	c.Settle()
+	if c.status() != rules.StatusCompleted {
+		t.Errorf("after many visits, a result is lost: %s", c.status())
+	}
+}
 
 func TestAReturnHasTheProviderPolled(t *testing.T) {
 	c, _, back := atBank(t)

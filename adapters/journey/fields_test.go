@@ -123,6 +123,7 @@ func TestADateHasThreeParts(t *testing.T) {
 		}
 	}
 	wants(t, c.post(parts("", "", "")...), http.StatusUnprocessableEntity, "Please give the day, month and year for “Date of birth”.")
+	wants(t, c.post(parts("1", "4", "2533")...), http.StatusUnprocessableEntity, "“Date of birth” cannot be a date of birth.")
 	onward(t, c.post(parts("१", "4", "1990")...))
 	if got := s.data(c, "details"); !strings.Contains(got, `"dob":"1990-04-01"`) {
 		t.Errorf("details = %s, want the date", got)

@@ -75,16 +75,16 @@ func valueOf(field workflow.InputField, f form, c catalog) (value any, given boo
 		}
 		return n, true
 	case workflow.FieldDate:
-		text = dateOf(field.Name, f)
+		text = dateOf(field, f)
 	case workflow.FieldText, workflow.FieldTextarea, workflow.FieldSelect, workflow.FieldEmail, workflow.FieldPhone:
 	}
 	return text, text != ""
 }
 
 // dateOf returns a date of three parts, or of one, as YYYY-MM-DD. It is empty if no part is
-// given; if only some are, it is no date.
-func dateOf(field string, f form) string {
-	name := inputName(field)
+// given; if only some are, it is no date. A birth date may lack the day, or the day and the month: they are empty, zeros, X or ?.
+func dateOf(field workflow.InputField, f form) string {
+	name := inputName(field.Name)
 	part := func(of string, digits int) string {
 		text := verification.ASCIIDigits(f.values[name+"."+of])
 		return strings.Repeat("0", max(0, digits-len(text))*min(1, len(text))) + text
@@ -92,6 +92,12 @@ func dateOf(field string, f form) string {
 	year, month, day := verification.ASCIIDigits(f.values[name+".year"]), part("month", 2), part("day", 2)
 	if year+month+day == "" {
 		return verification.ASCIIDigits(f.values[name])
+	}
+	if unknown := func(part string) bool { return strings.Trim(part, "0xX?") == "" }; field.BirthOf == workflow.FactPerson && unknown(day) {
+		if unknown(month) {
+			return year
+		}
+		return year + "-" + month
 	}
 	return year + "-" + month + "-" + day
 }

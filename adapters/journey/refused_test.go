@@ -28,14 +28,26 @@ func statement(t *testing.T, password string) string {
 	return path
 }
 
+// collection is a PDF to upload that only holds other files.
+func collection(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "collection.pdf")
+	const content = "%PDF-1.7\n1 0 obj <</Type/Catalog/Pages 2 0 R/Collection<</View/T>>>> endobj\ntrailer <</Root 1 0 R>>\n%%EOF\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestARefusalSaysWhatToDo(t *testing.T) {
-	for lang, says := range map[string]struct{ phone, number, file string }{
+	for lang, says := range map[string]struct{ phone, number, file, collection string }{
 		"en": {
 			"Please write “Phone” as a phone number with its country or area code, such as +91\u00a098765\u00a043210. Leave out words, an extension and a second number.",
 			"People read this number in two ways. Please write 1250 or 1.25.",
 			"This PDF has a password: send it without. You can open it and print or save it as a new PDF.",
+			"This PDF is a collection of other files. Please send each of these files on its own.",
 		},
-		"hi": {"दूसरा नंबर न लिखें", "1250 या 1.25", "इसे बिना पासवर्ड के भेजें"},
+		"hi": {"दूसरा नंबर न लिखें", "1250 या 1.25", "इसे बिना पासवर्ड के भेजें", "हर फ़ाइल अलग से भेजें"},
 	} {
 		t.Run(lang, func(t *testing.T) {
 			s := serve(t)
@@ -73,6 +85,9 @@ func TestARefusalSaysWhatToDo(t *testing.T) {
 				t.Errorf("page = %s\nwant no word of a file that is ready", ready)
 			}
 			tab.Shoot(filepath.Join(shots, "refused-pdf-"+lang+".png"))
+			tab.Choose("#f-front", collection(t))
+			tab.Press(onto)
+			see(says.collection)
 			tab.Choose("#f-front", statement(t, ""))
 			tab.Press(onto)
 			tab.See(".sign.good")

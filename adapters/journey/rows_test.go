@@ -199,3 +199,62 @@ func TestAFormForEachRowHasItsNumber(t *testing.T) {
 		t.Errorf("owner[2] = %s", got)
 	}
 }
+
+// An answer that is sent twice, by a double click, the back button or a second tab, is never the answer of the next element.
+func TestAnAnswerOfAnElementIsSentOnce(t *testing.T) {
+	s, b := serve(t), browser.Start(t)
+	d := workflow.Definition{
+		Workflow: "elements", Name: "Elements", Start: "owner",
+		Nodes: map[verification.NodeID]workflow.Node{
+			"owner": {
+				Type: workflow.NodeCustomerInput, Label: "Owner", ForEach: "['a', 'b', 'c']", Next: "done",
+				Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, Label: "Name", Required: true}},
+			},
+			"done": {Type: workflow.NodeEnd},
+		},
+	}
+	for _, noScript := range []bool{false, true} {
+		c := s.begin(d, "")
+		one, two := b.Open(t, browser.Options{NoScript: noScript}), b.Open(t, browser.Options{NoScript: noScript})
+		at := func(tab *browser.Tab, n int) {
+			t.Helper()
+			tab.Wait(fmt.Sprintf(`document.querySelector("#f-name") && document.querySelector("h1").textContent.includes("%d of 3")`, n))
+		}
+		empty := func(tab *browser.Tab) {
+			t.Helper()
+			if got := browser.Eval[string](tab, `document.querySelector("#f-name").value`); got != "" {
+				t.Errorf("without JavaScript %v: the form of the next owner has %q", noScript, got)
+			}
+		}
+		for _, tab := range []*browser.Tab{one, two} {
+			tab.Go(c.link)
+			at(tab, 1)
+		}
+		one.Fill("#f-name", "Asha Rao")
+		browser.Eval[bool](one, `(() => { const button = document.querySelector(".buttons button"); button.click(); button.click(); return true })()`)
+		at(one, 2)
+		two.Fill("#f-name", "Asha Rao")
+		two.Press(".buttons button")
+		at(two, 2)
+		empty(two)
+		one.Back()
+		one.See("#f-name")
+		if strings.Contains(one.Text(), "Owner 1 of 3") {
+			one.Fill("#f-name", "Asha Rao")
+			one.Press(".buttons button")
+		}
+		at(one, 2)
+		for n, name := range []string{"Ravi Das", "Leela Das"} {
+			at(one, n+2)
+			empty(one)
+			one.Fill("#f-name", name)
+			one.Press(".buttons button")
+		}
+		one.See(".sign.good")
+		for n, name := range []string{"Asha Rao", "Ravi Das", "Leela Das"} {
+			if got, want := s.data(c, verification.NodeID("owner").Element(n+1)), fmt.Sprintf(`{"name":%q}`, name); got != want {
+				t.Errorf("without JavaScript %v: owner %d is %s, want %s", noScript, n+1, got, want)
+			}
+		}
+	}
+}

@@ -93,7 +93,8 @@ type fieldView struct {
 	Checked bool
 	Options []optionView
 
-	Parts []datePart // of a date
+	Parts   []datePart // of a date
+	Partial bool       // the day and the month may be missing
 
 	InputType string
 	InputMode string
@@ -142,6 +143,8 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 	}
 	if s.Elements > 0 {
 		p.Title = v.numbered("element", p.Title, s.Element, s.Elements)
+		// Browsers take forms with the same names for one: after the back button they would fill in what was typed for another element.
+		p.Step.Hidden = append([]hiddenInput{{Name: fmt.Sprint("element.", s.Element)}}, p.Step.Hidden...)
 	}
 	for _, field := range fields {
 		w := viewOf(field.In(p.Lang()), f)
@@ -194,7 +197,7 @@ func viewOf(field workflow.InputField, f form) fieldView {
 			w.InputMode = "numeric"
 		}
 	case workflow.FieldDate:
-		w.Parts = dateParts(field, f)
+		w.Parts, w.Partial = dateParts(field, f), field.BirthOf == workflow.FactPerson
 	case workflow.FieldCheckbox:
 		w.Checked = w.Value != ""
 	case workflow.FieldSelect:
@@ -235,7 +238,7 @@ func dateParts(field workflow.InputField, f form) []datePart {
 	parts := []datePart{
 		{Name: "day", Label: "date.day", Length: 2}, {Name: "month", Label: "date.month", Length: 2}, {Name: "year", Label: "date.year", Length: 4},
 	}
-	birth := field.AutoComplete == "bday" || field.AutoComplete == "" && birthDate(field.Name)
+	birth := field.BirthOf == workflow.FactPerson && (field.AutoComplete == "" || field.AutoComplete == "bday")
 	name := inputName(field.Name)
 	year, rest, _ := strings.Cut(f.values[name], "-") // an answer in one piece
 	month, day, _ := strings.Cut(rest, "-")
@@ -247,15 +250,6 @@ func dateParts(field workflow.InputField, f form) []datePart {
 		}
 	}
 	return parts
-}
-
-// birthDate reports whether a date field with this name is a birth date.
-func birthDate(name string) bool {
-	switch name {
-	case "dob", "birth_date", "birthdate", "birthday", "date_of_birth", "bday":
-		return true
-	}
-	return false
 }
 
 // Target returns the id of the element that a link to the field leads to.
@@ -373,6 +367,9 @@ func (w fieldView) DescribedBy() string {
 	var ids []string
 	if w.Help != "" {
 		ids = append(ids, w.ID+"-help")
+	}
+	if w.Partial {
+		ids = append(ids, w.ID+"-partial")
 	}
 	if w.InputField.Upload() {
 		ids = append(ids, w.ID+"-limits")

@@ -7,7 +7,8 @@
 // byte. Of the metadata, only the orientation and the pixel density are kept. All other
 // metadata, such as the location where a photo was taken, is dropped, and so is data
 // between and after the segments; inside a WebP, it is overwritten with zeros. A PDF is
-// copied unchanged from its header on; one that only a password opens is refused.
+// copied unchanged from its header on; one that only a password opens, or that shows no page of its own, is
+// refused.
 //
 // Files are streamed: memory use does not depend on their size.
 package media
@@ -91,13 +92,16 @@ func (o *output) Close() error {
 type refusal string
 
 const (
-	refuseEmpty    = refusal("the file is empty")
-	refuseSize     = refusal("must be at most 10 MiB") // verification.MaxDocumentBytes
-	refuseImage    = refusal("the image cannot be read")
-	refusePixels   = refusal("the image is too large")
-	refusePDF      = refusal("the PDF cannot be read")
-	refusePassword = refusal("the PDF has a password: send it without")
-	refuseHEIC     = refusal("must not be a HEIC image")
+	refuseEmpty     = refusal("the file is empty")
+	refuseSize      = refusal("must be at most 10 MiB") // verification.MaxDocumentBytes
+	refuseImage     = refusal("the image cannot be read")
+	refusePixels    = refusal("the image is too large")
+	refusePDF       = refusal("the PDF cannot be read")
+	refusePassword  = refusal("the PDF has a password: send it without")
+	refuseForm      = refusal("the PDF is a form that only Adobe Reader shows: print it as a PDF and send that")
+	refusePortfolio = refusal("the PDF is a portfolio of other files: send each of them")
+	refuseNoPage    = refusal("the PDF has no page")
+	refuseHEIC      = refusal("must not be a HEIC image")
 )
 
 func (r refusal) Error() string { return string(r) }

@@ -1,4 +1,4 @@
-// PDF: copied from its header on, if readers can open it without a password.
+// PDF: copied from its header on, if readers can open it without a password and see a page.
 
 package media
 
@@ -42,5 +42,8 @@ func sanitizePDF(s *stream) {
 	if ends := bytes.Contains(tail, []byte("%%EOF")); (before > 0 || !ends) && !scan.repairable() {
 		s.fail(refusePDF)
 	}
-	s.fail(scan.password())
+	if err := scan.password(); err != nil {
+		s.fail(err)
+	}
+	s.fail(scan.shows())
 }

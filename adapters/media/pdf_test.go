@@ -68,7 +68,7 @@ func encryptedPage(t testing.TB, content []byte, aes bool, bits int, password st
 // Acrobat 9 wrote: U is the SHA-256 of the password and a salt, the salt, and another one.
 func revision5(password string) []byte {
 	sum := sha256.Sum256([]byte(password + "validate"))
-	return fmt.Appendf(nil, "%%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n6 0 obj\n<</Filter/Standard/V 5/R 5/Length 256/P -3904/O(%s)/U<%x>>>\nendobj\n"+
+	return fmt.Appendf(nil, "%%PDF-1.7\n1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n6 0 obj\n<</Filter/Standard/V 5/R 5/Length 256/P -3904/O(%s)/U<%x>>>\nendobj\n"+
 		"trailer <</Root 1 0 R/Encrypt 6 0 R>>\n%%%%EOF\n", strings.Repeat("o", 48), append(sum[:], "validatekeysalts"...))
 }
 

@@ -13,19 +13,19 @@ const (
 	pdfBack  = 4 << 10
 	pdfAhead = 8 << 10
 
-	maxPDFWords    = 1000 // that are looked at; each revision of a file has one or two
+	maxPDFWords    = 1000 // that are looked at of each kind; most files have a few
 	maxPDFHandlers = 16   // encryption dictionaries that are kept
 )
 
-// pdfScan finds the trailers and the encryption dictionaries of a PDF by a word that each
-// of them has, as readers do when they repair a file. None of them may be compressed
-// (ISO 32000-2, 7.5.8.2 and 7.6.2), so the file is read once and is not decoded. The memory
+// pdfScan finds the trailers, the catalogs, the page trees and the encryption dictionaries of a PDF by a word that each
+// of them has, as readers do when they repair a file. Only catalogs and page trees may be compressed
+// (ISO 32000-2, 7.5.7), so the file is read once, and only its object streams are decoded. The memory
 // and time of a scan do not depend on what the file says.
 type pdfScan struct {
 	buf  []byte // what was read last
 	from int    // the index in buf of what was not searched yet
 	size int64
-	seen int // words
+	seen [6]int // how often each of pdfWords was looked at
 
 	trailer  bool  // there is one, or a cross-reference stream, with a catalog
 	whole    int64 // the size of the file that the shortest of them needs
@@ -33,6 +33,7 @@ type pdfScan struct {
 	encrypt  any   // of the last trailer: a dictionary, a reference or nil
 	id       []byte
 	handlers []pdfHandler
+	pdfShown
 }
 
 // pdfHandler is an encryption dictionary and the number of its object.
@@ -41,9 +42,13 @@ type pdfHandler struct {
 	pdfDict
 }
 
+// pdfWords are the words that the scan looks for.
+type pdfWords [6]string
+
 // add reads the next bytes of the file.
 func (s *pdfScan) add(p []byte) {
 	s.size += int64(len(p))
+	s.more(p)
 	s.buf = append(s.buf, p...)
 	s.search(len(s.buf) - pdfAhead)
 	if drop := s.from - pdfBack; drop > 0 {
@@ -59,22 +64,38 @@ func (s *pdfScan) end() { s.search(len(s.buf)) }
 // are missing or others follow. A linearized file has a trailer at its beginning, too.
 func (s *pdfScan) repairable() bool { return s.trailer && s.size >= s.whole && s.size >= s.linear }
 
-// search looks at the words that begin before an index of buf.
+// search looks at the words that begin before an index of buf, in their order.
 func (s *pdfScan) search(end int) {
 	if end <= s.from {
 		return
 	}
-	for _, word := range []string{"/Root", "/Standard", "/Linearized"} {
-		region := s.buf[:min(end+len(word)-1, len(s.buf))]
-		for at := s.from; s.seen < maxPDFWords; at++ {
-			i := bytes.Index(region[at:], []byte(word))
-			if i < 0 {
-				break
+	words := pdfWords{"/Root", "/Standard", "/Linearized", "/Catalog", "/Kids", "/ObjStm"}
+	var next [len(words)]int // where each word stands next, or end
+	find := func(n, from int) {
+		region := s.buf[:min(end+len(words[n])-1, len(s.buf))]
+		if next[n] = end; from < len(region) && s.seen[n] < maxPDFWords {
+			if i := bytes.Index(region[from:], []byte(words[n])); i >= 0 {
+				next[n] = from + i
 			}
-			at += i
-			s.seen++
-			s.look(at)
 		}
+	}
+	for n := range words {
+		find(n, s.from)
+	}
+	for {
+		first := 0
+		for n := range words {
+			if next[n] < next[first] {
+				first = n
+			}
+		}
+		if next[first] == end {
+			break
+		}
+		s.seen[first]++
+		s.unread = s.unread || s.seen[first] == maxPDFWords
+		s.look(next[first])
+		find(first, next[first]+1)
 	}
 	s.from = end
 }
@@ -96,6 +117,9 @@ func (s *pdfScan) look(at int) {
 		r := pdfReader{text: s.buf[start:min(at+pdfAhead, len(s.buf))]}
 		if d, ok := r.value(0).(pdfDict); ok && start+r.at > at {
 			s.take(d, objectNumber(before[:open]), s.size-int64(len(s.buf)-start-r.at))
+			if d["Type"] == pdfName("ObjStm") {
+				s.begin(d, s.buf[start+r.at:])
+			}
 			return
 		}
 		before = before[:open]
@@ -104,7 +128,9 @@ func (s *pdfScan) look(at int) {
 
 // take keeps what a dictionary says, which ends at a position in the file.
 func (s *pdfScan) take(d pdfDict, object, end int64) {
-	if _, ok := d["Root"].(pdfRef); ok {
+	s.keep(d, object)
+	if root, ok := d["Root"].(pdfRef); ok {
+		s.root = root
 		if length, ok := d["Length"].(int64); ok && d["Type"] == pdfName("XRef") {
 			end += length // the objects may be compressed, and only the stream says where
 		}

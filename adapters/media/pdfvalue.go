@@ -9,7 +9,7 @@ import (
 )
 
 // The values of PDF (ISO 32000-2, 7.3). A string is a []byte, an array a []any, a whole number
-// an int64; other values are nil.
+// an int64, true is true; other values are nil.
 type (
 	pdfDict map[string]any
 	pdfName string
@@ -170,8 +170,12 @@ func (r *pdfReader) escape(text []byte) []byte {
 
 // number reads a number, a reference or a keyword.
 func (r *pdfReader) number() any {
-	n, err := strconv.ParseInt(r.word(), 10, 64)
-	if err != nil {
+	word := r.word()
+	n, err := strconv.ParseInt(word, 10, 64)
+	switch {
+	case word == "true":
+		return true
+	case err != nil:
 		return nil
 	}
 	behind := *r

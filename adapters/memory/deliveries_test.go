@@ -29,7 +29,7 @@ func TestDeliveriesEqualASortedList(t *testing.T) {
 				d := rules.Delivery{
 					Run:    verification.RunID(fmt.Sprint(rapid.IntRange(1, 8).Draw(t, "run"))),
 					State:  rapid.SampledFrom(deliveryStates()).Draw(t, "state"),
-					LastAt: benchStart().Add(time.Duration(rapid.IntRange(0, 4).Draw(t, "last"))),
+					LastAt: benchStart().Add(time.Duration(rapid.IntRange(0, 4).Draw(t, "last")) * time.Microsecond),
 				}
 				if err := s.SaveDelivery(t.Context(), tenant, d); err != nil {
 					t.Fatal(err)

@@ -39,7 +39,7 @@ func (l *layout) card(n int, c rules.Card, r rules.Print, g *rules.ReportGroup) 
 	for i := range facts {
 		facts[i].keep = true
 	}
-	body := append(facts, l.cardRounds(r.Rounds[c.NodeID], len(c.Visits)+c.VisitsOmitted+1, t)...)
+	body := append(facts, l.cardRounds(r.Rounds[c.NodeID], c.VisitCount(), t)...)
 	if strings.TrimSpace(c.Reason) != "" {
 		body = append(body, l.cardReason(c.Reason, t)...)
 	}
@@ -153,8 +153,10 @@ func (l *layout) cardFacts(c rules.Card, src rules.Source, t tone, forFile bool)
 	if c.Dispatches > 1 {
 		facts = append(facts, [2]string{"Requests", typeset.Thousands(c.Dispatches)})
 	}
-	if earlier := len(c.Visits) + c.VisitsOmitted; earlier > 0 {
-		last := typeset.Thousands(earlier + 1)
+	switch last := typeset.Thousands(c.VisitCount()); {
+	case c.Gone:
+		facts = append(facts, [2]string{"Visits", last + ", all earlier"})
+	case c.VisitCount() > 1:
 		facts = append(facts, [2]string{"Visits", last + "; here is visit " + last})
 	}
 	const columns, gap = 3, 3.0
@@ -239,7 +241,7 @@ func (l *layout) cardVisits(c rules.Card, rounds []rules.PrintedRound, t tone) [
 func (l *layout) visitHeading(c rules.Card, v rules.CardVisit, t tone) block {
 	const above, height, badgeWidth = 2.4, 7.2, 36.0
 	word, own := visitBadge(c, v)
-	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(len(c.Visits)+c.VisitsOmitted+1), styleStrong())
+	name := l.word("Visit "+typeset.Thousands(v.Number)+" of "+typeset.Thousands(c.VisitCount()), styleStrong())
 	facts := "Started " + l.time(v.StartedAt)
 	if !v.CompletedAt.IsZero() {
 		facts += "   Completed " + l.time(v.CompletedAt)

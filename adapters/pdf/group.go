@@ -99,6 +99,12 @@ func groupStatus(g rules.ReportGroup) (string, tone) {
 			return cardStatus(rules.CardOK)
 		}
 		return "MET", toneGood()
+	case rules.GroupFlagged:
+		word := "MET"
+		if g.Each {
+			word = "PASSED"
+		}
+		return word + strings.ToUpper(flaggedFor(g.Hits())), toneCaution()
 	case rules.GroupNotMet:
 		if g.Each {
 			return cardStatus(rules.CardFailed)
@@ -128,38 +134,74 @@ func (l *layout) groupText(g rules.ReportGroup) string {
 		text += " They are asked one after the other."
 	}
 	if !g.DecidedAt.IsZero() {
-		text += fmt.Sprintf(" %d %s; decided %s.", g.Confirmed(), verb, l.time(g.DecidedAt))
+		confirmed, flagged, more := g.Count(rules.AnswerConfirmed), g.Count(rules.AnswerFlagged), ""
+		switch {
+		case g.Type == workflow.NodeCustomerInput:
+			confirmed += flagged
+		case flagged > 0:
+			more = fmt.Sprintf(", %d answered and flagged for review", flagged)
+		}
+		text += fmt.Sprintf(" %d %s%s; decided %s.", confirmed, verb, more, l.time(g.DecidedAt))
 	}
 	return text
+}
+
+// flaggedFor says why a member, an element or a group is flagged: it has so many open hits or, for 0, another reason.
+func flaggedFor(hits int) string {
+	switch hits {
+	case 0:
+		return ", flagged"
+	case 1:
+		return ", 1 hit"
+	}
+	return fmt.Sprintf(", %d hits", hits)
 }
 
 // answerText says what a member answered and, in a waterfall, why it was asked.
 func answerText(g rules.ReportGroup, i int) string {
 	text := map[rules.MemberAnswer]string{
-		rules.AnswerConfirmed: "Confirmed.", rules.AnswerNotConfirmed: "Did not confirm.",
+		rules.AnswerConfirmed: "Confirmed.", rules.AnswerFlagged: "Answered, flagged for review.", rules.AnswerNotConfirmed: "Did not confirm.",
 		rules.AnswerNoCoverage: "Does not cover this person or company.", rules.AnswerInconclusive: "What it found decides nothing.",
 		rules.AnswerNone: "Gave no answer.", rules.AnswerNotNeeded: "Its answer was not needed.", rules.AnswerNotCalled: "Not asked.",
 		rules.AnswerLeftOut: "Left out: its condition does not hold.", rules.AnswerOpen: "No answer yet.",
 		rules.AnswerUnfinished: "The run ended before it was finished.",
 	}
 	because := map[rules.MemberAnswer]string{
-		rules.AnswerConfirmed: "confirmed, and more must", rules.AnswerNotConfirmed: "did not confirm",
-		rules.AnswerNoCoverage: "does not cover this person or company", rules.AnswerInconclusive: "found nothing that decides",
+		rules.AnswerConfirmed: "confirmed, and more must", rules.AnswerFlagged: "counts as confirmed, and more must confirm",
+		rules.AnswerNotConfirmed: "did not confirm",
+		rules.AnswerNoCoverage:   "does not cover this person or company", rules.AnswerInconclusive: "found nothing that decides",
 		rules.AnswerNone: "gave no answer",
 	}
-	said := text[g.Members[i].Answer]
+	m := g.Members[i]
+	said := text[m.Answer]
+	switch {
+	case m.Answer == rules.AnswerFlagged && m.Hits > 0:
+		said = "Answered" + flaggedFor(m.Hits) + "."
+	case m.Hits > 0:
+		said = strings.TrimSuffix(said, ".") + flaggedFor(m.Hits) + "."
+	}
 	if before, ok := g.Before(i); ok && because[before.Answer] != "" {
 		said += " Asked because " + before.Label + " " + because[before.Answer] + "."
 	}
 	return said
 }
 
-// badgeOf returns the badge of a card. A member of a group that was called and is not flagged has what its answer says.
+// badgeOf returns the badge of a card. A member of a group that was called has what its answer says, unless a flag or a verdict says
+// something else.
 func badgeOf(c rules.Card, g *rules.ReportGroup) (string, tone) {
-	if g != nil && !g.Each && len(c.Causes) == 0 {
-		if i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID }); i >= 0 && g.Members[i].Called() {
-			return answerWord(g.Members[i].Answer)
-		}
+	if c.Gone && c.Status == rules.CardOK {
+		return "EARLIER VISIT", toneNeutral()
+	}
+	if g == nil {
+		return cardStatus(c.Status)
+	}
+	i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID && m.Called() })
+	if i < 0 {
+		return cardStatus(c.Status)
+	}
+	m, flagged := g.Members[i], len(c.Causes) > 0 && c.Status != rules.CardOK
+	if m.Answer == rules.AnswerFlagged && c.Status != rules.CardFailed || !flagged && !g.Each {
+		return answerWord(m.Answer, m.Hits)
 	}
 	return cardStatus(c.Status)
 }
@@ -167,16 +209,18 @@ func badgeOf(c rules.Card, g *rules.ReportGroup) (string, tone) {
 // visitBadge returns the badge of an earlier visit.
 func visitBadge(c rules.Card, v rules.CardVisit) (string, tone) {
 	if why := c.Lacks(v); why != "" {
-		return answerWord(why)
+		return answerWord(why, 0)
 	}
 	return cardStatus(v.Status)
 }
 
-func answerWord(a rules.MemberAnswer) (string, tone) {
+func answerWord(a rules.MemberAnswer, hits int) (string, tone) {
 	t := toneNeutral()
 	switch a {
 	case rules.AnswerConfirmed:
 		t = toneGood()
+	case rules.AnswerFlagged:
+		return "ANSWERED" + strings.ToUpper(flaggedFor(hits)), toneCaution()
 	case rules.AnswerNotConfirmed, rules.AnswerUnfinished:
 		t = toneBad()
 	case rules.AnswerNone:

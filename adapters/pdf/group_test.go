@@ -70,6 +70,39 @@ func company(owners int) rules.Print {
 	return r
 }
 
+// An owner who is gone since a round has no heading of a group: the cards stand under the node, with earlier visits only.
+func TestElementsThatAreGoneArePrintedAsEarlierVisits(t *testing.T) {
+	r := company(1)
+	gone := func(member, label string, status rules.CardStatus, reason string, v rules.CardVisit) rules.Card {
+		return rules.Card{
+			NodeID: verification.NodeID("owners[2]." + member), Type: workflow.NodeCheck, Label: "Owner 2 of 3: " + label, Status: status, Reason: reason,
+			StartedAt: at(120), Dispatches: 1, Gone: true, Visits: []rules.CardVisit{v},
+		}
+	}
+	hit := gone("lists", "Lists", rules.CardNeedsReview, "On an earlier visit, a possible match on a list was found.",
+		visit(1, rules.CardNeedsReview, "A possible match on a list was found.", `{"analysis_ok":false}`))
+	hit.Causes = []rules.Cause{rules.CauseHit}
+	r.Cards = append(r.Cards, gone("identity", "Identity", rules.CardOK, "Only an earlier visit came here.",
+		visit(1, rules.CardFailed, "The check did not pass.", `{"reason":"another name"}`)), hit)
+	doc := render(t, plain(t), r)
+	check(t, doc)
+	got := text(t, doc)
+	at := 0
+	for _, want := range []string{
+		"Owner: 1", "Owner 1 of 1", "Owner 2 of 3: Identity", "EARLIER VISIT", "1, all earlier", "Only an earlier visit came here.", "Visit 1 of 1", "FAILED",
+		"The check did not pass.", "another name", "Owner 2 of 3: Lists", "FLAGGED", "1, all earlier", "On an earlier visit, a possible match on a list was found.", "Visit 1 of 1",
+	} {
+		i := strings.Index(got[at:], want)
+		if i < 0 {
+			t.Fatalf("%q does not follow in\n%s", want, got[at:])
+		}
+		at += i + len(want)
+	}
+	if strings.Contains(got, "Owner 2 of 3\n") {
+		t.Errorf("an owner who is gone has a heading:\n%s", got)
+	}
+}
+
 func TestCardsArePrintedUnderTheirGroup(t *testing.T) {
 	r := company(2)
 	r.Cards[6], r.Cards[7] = r.Cards[7], r.Cards[6] // the second owner was asked about before the first one had an answer
@@ -127,5 +160,45 @@ func TestAGroupWithoutCardsIsPrinted(t *testing.T) {
 	check(t, doc)
 	if got := text(t, doc); !strings.Contains(got, "Owner: 0\nOK\n") || !strings.Contains(got, "Proof of address\nTOO FEW ANSWERS\n") {
 		t.Errorf("the document does not show the groups:\n%s", got)
+	}
+}
+
+func TestNoGreenWordIsPrintedOverAHit(t *testing.T) {
+	r := company(1)
+	flag := func(i int, status rules.CardStatus) {
+		r.Cards[i].Status, r.Cards[i].Causes = status, []rules.Cause{rules.CauseHit}
+	}
+	flag(2, rules.CardNeedsReview)
+	flag(3, rules.CardFailed)
+	flag(6, rules.CardOK) // approved although nobody has decided the hits
+	address, owner, each := &r.Groups[0], &r.Groups[1], &r.Groups[2]
+	address.Status, owner.Status, each.Status = rules.GroupFlagged, rules.GroupFlagged, rules.GroupFlagged
+	address.Members[0].Answer, address.Members[0].Hits = rules.AnswerFlagged, 2
+	address.Members[1].Answer = rules.AnswerNotConfirmed
+	address.Members[1].Hits = 1
+	owner.Members[1].Answer, owner.Members[1].Hits = rules.AnswerFlagged, 1
+	each.Members[0].Answer, each.Members[0].Hits = rules.AnswerFlagged, 1
+	doc := render(t, plain(t), r)
+	check(t, doc)
+	got, at := text(t, doc), 0
+	for _, want := range []string{
+		"Proof of address\nMET, 3 HITS\n2 of 4 sources must confirm. 0 confirmed, 1 answered and flagged for review; decided",
+		"Credit bureau\nAnswered, 2 hits.\n", "Land register\nDid not confirm, 1 hit.\n", "Proof of address: Credit bureau\nANSWERED, 2 HITS\n",
+		"Proof of address: Land register\nFAILED\n", "Owner: 1\nPASSED, 1 HIT\nMade for each element. 0 passed, 1 answered and flagged for review; decided",
+		"Owner 1 of 1\nMET, 1 HIT\n", "Register of people\nAnswered, 1 hit. Asked because Credit bureau does not cover this person or\ncompany.\n",
+		"Register of people\nANSWERED, 1 HIT\n",
+	} {
+		i := strings.Index(got[at:], want)
+		if i < 0 {
+			t.Fatalf("the document does not show %q after the things before it:\n%s", want, got)
+		}
+		at += i
+	}
+	address.Members[0].Hits, address.Members[1].Hits = 0, 0
+	got = text(t, render(t, plain(t), r))
+	for _, want := range []string{"MET, FLAGGED\n", "ANSWERED, FLAGGED\n", "Answered, flagged for review.\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without a hit, the document does not show %q:\n%s", want, got)
+		}
 	}
 }

@@ -27,7 +27,8 @@ func hitFields(c rules.Card) []string {
 // listed is an entry that a check found.
 type listed struct {
 	rules.FoundHit
-	run verification.RunID // with the decision, if it is another run
+	run   verification.RunID // with the decision, if it is another run
+	asked bool               // reviewers decide it
 }
 
 // cardHits are the entries that a check found: the hits and, below them, those that an earlier
@@ -59,7 +60,7 @@ type hitGroup struct {
 func hitGroups(c rules.Card, run verification.RunID) []hitGroup {
 	groups := []hitGroup{{title: "Hit"}, {title: "Left out, decided before"}, {title: "Noted, no hit"}, {title: "Cleared by the check"}}
 	add := func(group int, h rules.FoundHit, run verification.RunID) {
-		groups[group].hits = append(groups[group].hits, listed{h, run})
+		groups[group].hits = append(groups[group].hits, listed{h, run, group == 0 && h.ID != ""})
 	}
 	for _, h := range c.Hits() {
 		add(0, h, "")
@@ -94,7 +95,14 @@ func (l *layout) hit(head string, h listed, r rules.Print, node verification.Nod
 	if len(h.Reasons) > 0 {
 		blocks = append(blocks, l.cardEntry(entry{key: "How they compare", lines: l.hitReasons(h.Reasons)}, t, limitText)...)
 	}
-	if d := h.Decision; d.Match != "" {
+	d, key := h.Decision, "Decided"
+	if h.asked && !h.Settled() {
+		key = "Not decided"
+	}
+	if d.Match == "" && h.asked && r.ForFile {
+		blocks = append(blocks, l.cardEntry(entry{key: key, value: "No reviewer has said whether it is the same person or company."}, t, limitText)...)
+	}
+	if d.Match != "" {
 		value := matchWord(d.Match) + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
 		if h.run != "" {
 			value += "\nIn the run " + string(h.run)
@@ -102,7 +110,7 @@ func (l *layout) hit(head string, h listed, r rules.Print, node verification.Nod
 		if d.Reason != "" {
 			value += "\n" + d.Reason
 		}
-		blocks = append(blocks, l.cardEntry(entry{key: "Decided", value: value}, t, limitText)...)
+		blocks = append(blocks, l.cardEntry(entry{key: key, value: value}, t, limitText)...)
 	}
 	for i := range blocks[:len(blocks)-1] {
 		blocks[i].keep = true // a hit is on one page, as far as it fits

@@ -76,6 +76,27 @@ func TestAReportForTheFileSaysWhoDecidedEachHit(t *testing.T) {
 	}
 }
 
+func TestAReportForTheFileSaysWhichHitsAreOpen(t *testing.T) {
+	p := screenedBank(t, "Viktor Petrow")
+	for i := range p.Cards {
+		for k := range p.Cards[i].HitDecisions {
+			p.Cards[i].HitDecisions[k].Match = rules.MatchUnsure
+		}
+	}
+	got := text(t, render(t, plain(t), forFile(p, rules.DecisionApprove)))
+	for _, want := range []string{
+		"Not decided\nNot sure, by Asha Rao on 20 Nov 2026, 14:49:03 IST\nBorn in March.\n",
+		"Not decided\nNo reviewer has said whether it is the same person or company.\n",
+	} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("the document does not show %q once:\n%s", want, got)
+		}
+	}
+	if got := text(t, render(t, plain(t), p)); strings.Contains(got, "No reviewer has said") {
+		t.Errorf("a report that is not for the file speaks of reviewers:\n%s", got)
+	}
+}
+
 func TestAHitThatWasLeftOutSaysWhoClearedIt(t *testing.T) {
 	p := forFile(screenedBank(t, "Viktor Petrow"), rules.DecisionApprove)
 	for i := range p.Cards {
@@ -120,5 +141,19 @@ func TestReasonsKeepTheirOrderAroundArabicNames(t *testing.T) {
 	// Each name is one run, whose letters are from left to right here.
 	if got, want := strings.Join(words, " "), "قراط is the same, يلع is the same as ىلع"; got != want {
 		t.Errorf("the reason reads from left to right\n%s, want\n%s", got, want)
+	}
+}
+
+func TestAReportForTheFileSaysWhatWasNotScreened(t *testing.T) {
+	p := screenedBank(t, "Viktor Petrow")
+	p.Unscreened = []rules.Unscreened{{NodeID: "owner[2].lists", Label: "Owner 2 of 3: Lists", Why: "decided"}}
+	const said = "Not screened\nOwner 2 of 3: Lists: Nobody was screened: the group was decided before this check was called.\n"
+	if got := text(t, render(t, plain(t), p)); strings.Contains(got, "Not screened") {
+		t.Error("a report that may be passed on says who was not screened")
+	}
+	p.ForFile = true
+	got := text(t, render(t, plain(t), p))
+	if at, summary := strings.Index(got, said), strings.Index(got, "\nOK\n"); at < 0 || summary < at {
+		t.Errorf("the report for the file does not say so before its summary:\n%s", got[:min(len(got), 1500)])
 	}
 }

@@ -20,6 +20,7 @@ func (l *layout) opening(r rules.Print) (title, rest []block) {
 	title = slices.Concat(l.letterhead(r.Letterhead), l.title(r))
 	blocks := slices.Concat(l.subject(r.Subject), l.facts(r))
 	if r.ForFile {
+		blocks = append(blocks, l.unscreened(r.Unscreened)...)
 		blocks = append(blocks, l.decision(r)...)
 		blocks = append(blocks, l.remarks(r.Remarks)...)
 	}
@@ -213,6 +214,19 @@ func (l *layout) remarks(all []rules.Remark) (blocks []block) {
 		blocks = append(append(blocks, l.tonedText(toneNeutral(), n.Notes)...), space(2))
 	}
 	return blocks
+}
+
+// unscreened are the checks that screen and that the run has not called.
+func (l *layout) unscreened(all []rules.Unscreened) []block {
+	if len(all) == 0 {
+		return nil
+	}
+	lines := make([]string, len(all))
+	for i, u := range all {
+		lines[i] = u.Label + ": " + u.Reason()
+	}
+	blocks := l.toned(toneCaution(), "Not screened", nil)
+	return append(append(blocks, l.tonedText(toneCaution(), strings.Join(lines, "\n"))...), space(2))
 }
 
 func decisionWord(d rules.Decision) (string, tone) {

@@ -41,6 +41,9 @@ func newPendingAppend(t verification.TenantID, id verification.RunID, seq int, c
 	if p.workflow, err = uuidOf(string(c.Summary.Workflow)); err != nil {
 		return p, err
 	}
+	if _, err := auditArgs(p); err != nil { // it must not fail a group
+		return p, err
+	}
 	raw, err := rules.EncodeEvents(c.Events)
 	p.events = string(raw)
 	return p, err
@@ -68,6 +71,23 @@ func queueAppends(q querier, b *pgx.Batch, group []*pendingAppend, appended map[
 	if args := keysArgs(group); args != nil && err == nil {
 		b.Queue(q.stmt(stmtKeys), args...)
 	}
+	err = errors.Join(err, queueAudits(q, b, group))
+	if len(group) == 1 {
+		err = errors.Join(err, group[0].queueErasure(b))
+	}
+	return err
+}
+
+// queueAudits queues the insertion of the entries of a group that is in a batch before it.
+func queueAudits(q querier, b *pgx.Batch, group []*pendingAppend) error {
+	args, err := auditArgs(group...)
+	statement := stmtAuditGroup
+	if len(group) == 1 {
+		statement = stmtAudit
+	}
+	if args != nil {
+		b.Queue(q.stmt(statement), args...)
+	}
 	return err
 }
 
@@ -87,7 +107,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 	switch {
 	case p.historyOnly():
 		add(stmtAppendHistory, p.seq, p.nextSeq(), p.events).Exec(mark)
-		return errors.Join(p.queueMeasures(add), p.queueAudit(b))
+		return p.queueMeasures(add)
 	case starts:
 		add(stmtAppendStart, p.seq, p.nextSeq(), p.events, p.workflow, revision).Exec(mark)
 	case len(c.Events) > 0:
@@ -120,7 +140,7 @@ func (p *pendingAppend) queue(q querier, b *pgx.Batch, appended map[verification
 			add(stmtDeleteWork, key.KindText(), key.Seq)
 		}
 	}
-	return errors.Join(p.queueMeasures(add), p.queueAudit(b))
+	return p.queueMeasures(add)
 }
 
 // queueMeasures queues the insertion of the measures of the append into the log.

@@ -79,14 +79,14 @@ func (l listShape) total(db *bun.DB) *bun.SelectQuery {
 }
 
 // page selects $3 rows of the tenant $1 from row number $4, without the rows that are stale at
-// $2. Like merged, it merges one query for each status if it has other filters.
+// $2. Like merged, it merges one query for each status.
 func (l listShape) page(db *bun.DB) string {
 	const order, rest = "started_at DESC, id DESC", " LIMIT $3 OFFSET $4"
 	part := func() *bun.SelectQuery {
 		return l.where(db.NewSelect().TableExpr("verifyd.runs AS r").ColumnExpr(runColumns).Where("tenant_id = $1").
 			Where("status_until IS NULL OR status_until >= $2").Where("status_from IS NULL OR status_from < $2"), 5).OrderExpr(order)
 	}
-	if l.status || !l.workflow && l.decision == rules.DecisionNone {
+	if l.status {
 		return part().String() + rest
 	}
 	var all []string

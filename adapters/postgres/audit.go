@@ -4,8 +4,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +22,7 @@ type auditRow struct {
 	TenantID  verification.TenantID `bun:",pk"`
 	ID        string                `bun:",pk"`
 	At        time.Time
+	LastAt    pgtype.Timestamptz
 	ActorKind verification.ActorKind
 	ActorID   string
 	ActorName string
@@ -37,7 +36,7 @@ type auditRow struct {
 
 func (r auditRow) entry() store.AuditEntry {
 	return store.AuditEntry{
-		Tenant: r.TenantID, ID: r.ID, At: r.At.UTC(), Actor: verification.Actor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName},
+		Tenant: r.TenantID, ID: r.ID, At: r.At.UTC(), LastAt: utc(r.LastAt.Time), Actor: verification.Actor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName},
 		Action: r.Action, Run: r.RunID, Document: r.Document, Subject: r.Subject, Detail: r.Detail, Count: r.Count,
 	}
 }
@@ -45,7 +44,7 @@ func (r auditRow) entry() store.AuditEntry {
 // newAuditRow returns the row of an entry, or an error when the database cannot store one of its texts.
 func newAuditRow(e store.AuditEntry) (auditRow, error) {
 	r := auditRow{
-		TenantID: e.Tenant, ID: e.ID, At: e.At, ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, ActorName: e.Actor.Name,
+		TenantID: e.Tenant, ID: e.ID, At: e.At, LastAt: orNull(e.LastAt), ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, ActorName: e.Actor.Name,
 		Action: e.Action, RunID: e.Run, Document: e.Document, Subject: e.Subject, Detail: e.Detail, Count: e.Count,
 	}
 	if !storable(e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail) {
@@ -54,52 +53,62 @@ func newAuditRow(e store.AuditEntry) (auditRow, error) {
 	return r, nil
 }
 
-// insertAudit inserts entries if $1 is null, or the append to the run $2 of the tenant $1 was not refused.
-const insertAudit = `
-INSERT INTO verifyd.audit_entries AS a (tenant_id, id, at, actor_kind, actor_id, actor_name, action, run_id, document, subject, detail, count)
-SELECT * FROM unnest($3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-    $11::text[], $12::text[], $13::text[], $14::bigint[])
-WHERE $1::uuid IS NULL OR ` + ifAppended + `
-ON CONFLICT (tenant_id, id) DO UPDATE SET count = a.count + excluded.count`
+const (
+	auditColumns = "tenant_id, id, at, actor_kind, actor_id, actor_name, action, run_id, document, subject, detail, count, last_at"
 
-// auditArgs returns the arguments of insertAudit.
-func auditArgs(tenant, run pgtype.UUID, entries []store.AuditEntry) ([]any, error) {
-	var tenants []pgtype.UUID
+	// insertAudit inserts entries, see auditArgs, or adds to the counts of those that there are. %s holds for the
+	// entry of an append that was not refused.
+	insertAudit = `
+INSERT INTO verifyd.audit_entries AS a (` + auditColumns + `)
+SELECT ` + auditColumns + `
+FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+    $11::text[], $12::text[], $13::text[], $14::bigint[], $15::timestamptz[]) AS i (of_run, seq, ` + auditColumns + `)
+WHERE %s
+ON CONFLICT (tenant_id, id) DO UPDATE SET count = a.count + excluded.count, at = least(a.at, excluded.at),
+    last_at = greatest(a.last_at, excluded.last_at)` // neither minds a null
+
+	// ofOneAppend holds for entries of no append, too. ofGroup holds if this transaction has inserted the row at the
+	// position of the append.
+	ofOneAppend = "i.of_run IS NULL OR current_setting('verifyd.appended') = i.tenant_id::text || i.of_run::text"
+	ofGroup     = `i.seq = (SELECT e.seq FROM verifyd.run_events e
+    WHERE e.tenant_id = i.tenant_id AND e.run_id = i.of_run AND e.seq = i.seq AND e.xmin = pg_current_xact_id()::xid)`
+)
+
+// auditArgs returns the arguments of insertAudit: one element for each entry of some appends. It returns nil if there
+// are none.
+func auditArgs(group ...*pendingAppend) ([]any, error) {
+	var runs, tenants []pgtype.UUID
+	var seqs []int32
 	var times []time.Time
+	var last []pgtype.Timestamptz
 	var counts []int64
 	var texts [9][]string
-	for _, e := range entries {
-		if _, err := newAuditRow(e); err != nil {
-			return nil, err
-		}
-		t, err := uuidOf(string(e.Tenant))
-		if err != nil {
-			return nil, err
-		}
-		tenants, times, counts = append(tenants, t), append(times, e.At), append(counts, int64(e.Count))
-		for i, text := range []string{
-			e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail,
-		} {
-			texts[i] = append(texts[i], text)
+	for _, p := range group {
+		for _, e := range p.commit.Audit {
+			if _, err := newAuditRow(e); err != nil {
+				return nil, err
+			}
+			t, err := uuidOf(string(e.Tenant))
+			if err != nil {
+				return nil, err
+			}
+			runs, seqs, tenants = append(runs, p.run), append(seqs, p.seq), append(tenants, t)
+			times, last, counts = append(times, e.At), append(last, orNull(e.LastAt)), append(counts, int64(e.Count))
+			for i, text := range []string{
+				e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail,
+			} {
+				texts[i] = append(texts[i], text)
+			}
 		}
 	}
-	args := []any{tenant, run, tenants, texts[0], times}
+	if tenants == nil {
+		return nil, nil
+	}
+	args := []any{runs, seqs, tenants, texts[0], times}
 	for _, column := range texts[1:] {
 		args = append(args, column)
 	}
-	return append(args, counts), nil
-}
-
-// queueAudit queues the insertion of the entries of an append that is in a batch before it.
-func (p *pendingAppend) queueAudit(b *pgx.Batch) error {
-	if len(p.commit.Audit) == 0 {
-		return nil
-	}
-	args, err := auditArgs(p.tenant, p.run, p.commit.Audit)
-	if err == nil {
-		b.Queue(insertAudit, args...)
-	}
-	return err
+	return append(args, counts, last), nil
 }
 
 // AppendAudit adds entries, or the counts of entries that there are.
@@ -107,13 +116,7 @@ func (s *Store) AppendAudit(ctx context.Context, entries []store.AuditEntry) err
 	if len(entries) == 0 {
 		return ctx.Err()
 	}
-	sorted := slices.SortedFunc(slices.Values(entries), func(a, b store.AuditEntry) int { // all hosts lock rows in one order
-		return strings.Compare(string(a.Tenant)+a.ID, string(b.Tenant)+b.ID)
-	})
-	args, err := auditArgs(pgtype.UUID{}, pgtype.UUID{}, sorted)
-	if err == nil {
-		err = s.querier().exec(ctx, everyTenant, insertAudit, args...)
-	}
+	err := s.querier().batch(ctx, everyTenant, func(b *pgx.Batch) error { return queueAudit(b, entries) })
 	return pgerror.Translate("add to the audit trail", err)
 }
 
@@ -134,10 +137,10 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 		selected = selected.Where("run_id <> ''")
 	}
 	if !q.From.IsZero() {
-		selected = selected.Where("id >= ?", store.AuditID(q.From, ""))
+		selected = selected.Where("(id >= ? AND last_at IS NULL OR last_at >= ?)", store.AuditID(q.From, ""), q.From)
 	}
 	if !q.Until.IsZero() {
-		selected = selected.Where("id < ?", store.AuditID(q.Until, ""))
+		selected = selected.Where("id < ? AND at < ?", store.AuditID(q.Until, ""), q.Until)
 	}
 	var all []store.AuditEntry
 	err := s.listing(ctx, t, 0, func(ctx context.Context) (err error) {

@@ -49,8 +49,8 @@ func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R
 	}
 }
 
-// read yields the records page by page.
-func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Record, error] {
+// read yields the records page by page; with a key, only the record with it.
+func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.Seq2[store.Record, error] {
 	limit := p.limit
 	if limit == 0 {
 		limit = maxRecords
@@ -65,7 +65,11 @@ func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Reco
 			if p.filter != "" {
 				q = q.Where(p.filter)
 			}
-			rows, err := selectAll(ctx, s.querier(), everyTenant, q.String(), func(r R) R { return r })
+			tenants := everyTenant
+			if key != nil {
+				q, tenants = q.Where("(?) = ?", bun.Safe(p.columns), bun.Tuple(key)), key[0]
+			}
+			rows, err := selectAll(ctx, s.querier(), tenants, q.String(), func(r R) R { return r })
 			if err != nil {
 				yield(nil, pgerror.Translate("read records", err))
 				return
@@ -85,6 +89,11 @@ func (p recordPages[R]) read(ctx context.Context, s *Store) iter.Seq2[store.Reco
 
 // Records yields the records of a kind in the order of their keys.
 func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+	return recordsOf(ctx, s, kind, nil)
+}
+
+// recordsOf yields the records of a kind; with a key, only the record with it.
+func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []string) iter.Seq2[store.Record, error] {
 	switch kind {
 	case store.RecordTenant:
 		return recordPages[savedTenantRow]{
@@ -95,25 +104,25 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 				t.Logo.Content = r.LogoContent
 				return store.TenantRecord{Tenant: t}
 			}),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordAccount:
 		return recordPages[accountRow]{
 			columns: "client_id",
 			key:     func(r accountRow) []any { return []any{r.ClientID} },
 			records: each(func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} }),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordWorkflow:
 		return recordPages[workflowRow]{
 			columns: "tenant_id, id", limit: 20,
 			key:     func(r workflowRow) []any { return []any{r.TenantID, r.ID} },
 			records: workflowRecords,
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordRun:
 		return recordPages[runRow]{
 			columns: "tenant_id, id", limit: maxRunRecords,
 			key:     func(r runRow) []any { return []any{r.TenantID, r.ID} },
 			records: runRecords,
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordMeasure:
 		return s.measureRecords(ctx)
 	case store.RecordIdempotencyKey:
@@ -123,7 +132,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 			records: each(func(r idempotencyRow) store.Record {
 				return store.IdempotencyKeyRecord{Tenant: r.TenantID, Request: r.record()}
 			}),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordDelivery:
 		return recordPages[deliveryRow]{
 			columns: "tenant_id, run_id, seq",
@@ -131,7 +140,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 			records: each(func(r deliveryRow) store.Record {
 				return store.DeliveryRecord{Tenant: r.TenantID, Delivery: r.delivery()}
 			}),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordPass:
 		return recordPages[passRow]{
 			columns: "list",
@@ -139,19 +148,21 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 			filter:  "queued",
 			key:     func(r passRow) []any { return []any{r.List} },
 			records: each(func(r passRow) store.Record { return store.PassRecord{Pass: r.pass()} }),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordRetentionMark:
 		return recordPages[markRow]{
 			columns: "tenant_id, workflow_id",
 			key:     func(r markRow) []any { return []any{r.TenantID, r.WorkflowID} },
 			records: markRecords,
-		}.read(ctx, s)
+		}.read(ctx, s, key)
 	case store.RecordAudit:
 		return recordPages[auditRow]{
 			columns: "tenant_id, id",
 			key:     func(r auditRow) []any { return []any{r.TenantID, r.ID} },
 			records: each(func(r auditRow) store.Record { return store.AuditRecord{Entry: r.entry()} }),
-		}.read(ctx, s)
+		}.read(ctx, s, key)
+	case store.RecordLedger:
+		return s.ledgerRecords(ctx)
 	}
 	return func(yield func(store.Record, error) bool) {
 		yield(nil, fmt.Errorf("postgres: unknown records %q", kind))
@@ -351,7 +362,7 @@ func (s *Store) measureRecords(ctx context.Context) iter.Seq2[store.Record, erro
 					},
 				}
 			}),
-		}.read(ctx, s)(yield)
+		}.read(ctx, s, nil)(yield)
 	}
 }
 

@@ -54,12 +54,14 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 		case store.PassRecord:
 			err = s.savePassRecord(ctx, r.Pass)
 		case store.RetentionMarkRecord:
-			err = s.SaveRetentionMark(ctx, r.Mark)
+			err = s.Change(ctx, []store.Record{r})
 		case store.AuditRecord:
 			var row auditRow
 			if row, err = newAuditRow(r.Entry); err == nil {
 				audit = append(audit, row)
 			}
+		case store.LedgerRecord:
+			err = s.saveLedgerRecord(ctx, r)
 		default:
 			err = fmt.Errorf("unknown record %T", r)
 		}
@@ -138,16 +140,16 @@ WITH given AS MATERIALIZED (
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::text[], $6::int[], $7::bigint[])
         AS i (tenant_id, workflow_id, name, day, key, version, count)
     LEFT JOIN verifyd.measures m ON m.tenant_id = i.tenant_id AND m.workflow_id = i.workflow_id AND m.name = i.name
-        AND m.day = i.day AND md5(m.key) = md5(i.key) AND m.version = i.version
+        AND m.day = i.day AND m.key_hash = md5(i.key)::uuid AND m.version = i.version
 ), of_workflows AS (
-    INSERT INTO verifyd.measures AS m (tenant_id, workflow_id, name, day, key, version, count)
-    SELECT tenant_id, workflow_id, name, day, key, version, more FROM given
-    ON CONFLICT (tenant_id, workflow_id, name, day, md5(key), version) DO UPDATE SET count = m.count + excluded.count
+    INSERT INTO verifyd.measures AS m (tenant_id, workflow_id, name, day, key, version, count, key_hash)
+    SELECT tenant_id, workflow_id, name, day, key, version, more, md5(key)::uuid FROM given
+    ON CONFLICT (tenant_id, workflow_id, name, day, key_hash, version) DO UPDATE SET count = m.count + excluded.count
 )
-INSERT INTO verifyd.measures AS m (tenant_id, workflow_id, name, day, key, version, count)
-SELECT tenant_id, '` + everyWorkflow + `', name, day, key, 0, sum(more) FROM given WHERE version = 0
+INSERT INTO verifyd.measures AS m (tenant_id, workflow_id, name, day, key, version, count, key_hash)
+SELECT tenant_id, '` + everyWorkflow + `', name, day, key, 0, sum(more), md5(key)::uuid FROM given WHERE version = 0
 GROUP BY tenant_id, name, day, key ORDER BY tenant_id, name, day, key
-ON CONFLICT (tenant_id, workflow_id, name, day, md5(key), version) DO UPDATE SET count = m.count + excluded.count`
+ON CONFLICT (tenant_id, workflow_id, name, day, key_hash, version) DO UPDATE SET count = m.count + excluded.count`
 
 func (s *Store) saveMeasureRecords(ctx context.Context, rows []sumRow) error {
 	var tenants, workflows, names, keys []string

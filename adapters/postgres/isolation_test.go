@@ -107,7 +107,7 @@ func TestRowsOfAnotherTenantCannotBeWritten(t *testing.T) {
 
 func walledTables() []string {
 	return []string{
-		"accounts", "audit_entries", "claims", "deleted_runs", "deliveries", "idempotency_keys", "measure_log", "measures", "retention_marks",
+		"accounts", "audit_entries", "claims", "deleted_runs", "deliveries", "idempotency_keys", "measure_log", "measures", "owed_erasures", "retention_marks",
 		"run_counts", "run_events", "run_months", "runs", "screened_runs", "search_keys", "tenants", "work", "workflow_versions", "workflows",
 	}
 }
@@ -151,9 +151,10 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 	}))
 	must(t, s.Tenanted(ctx, tenant, "INSERT INTO verifyd.run_months VALUES (?, ?, 'completed', '', '2026-03-01', '{}')", tenant, flow))
 	must(t, s.AppendAudit(ctx, []store.AuditEntry{{Tenant: tenant, ID: store.AuditID(noon(), "1"), At: noon()}}))
-	must(t, s.SaveRetentionMark(ctx, store.RetentionMark{Tenant: tenant, Workflow: flow}))
+	must(t, store.Tables{RowStore: s}.SaveRetentionMark(ctx, store.RetentionMark{Tenant: tenant, Workflow: flow}))
 	begin(t, s, tenant, runNumber(n+300), rules.Summary{})
 	must(t, s.Append(ctx, tenant, runNumber(n+300), 1, store.Commit{Delete: true}))
+	owe(t, s, tenant, int64(n))
 	must(t, s.SaveDelivery(ctx, tenant, rules.Delivery{Run: run, State: rules.DeliveryPending, LastAt: noon()}))
 	for _, other := range []int{n + 100, n + 200} { // the measures of the first are added up, those of the second are in the log
 		history := reviewHistory(other, 0, 1)
@@ -170,6 +171,14 @@ func furnish(t *testing.T, s *postgres.Store, n int) {
 			must(t, err)
 		}
 	}
+}
+
+// owe owes the ledger of erasures an entry of a tenant.
+func owe(t *testing.T, s *postgres.Store, tenant verification.TenantID, number int64) {
+	t.Helper()
+	was, err := s.LedgerMark(t.Context())
+	must(t, err)
+	must(t, s.SaveLedgerMark(t.Context(), was, store.LedgerMark{ID: "ledger", Last: number}, []verification.Erasure{{Tenant: tenant, Number: number}}))
 }
 
 // begin starts a run that is to be driven on at noon.

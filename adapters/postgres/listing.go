@@ -74,7 +74,7 @@ type listStatement struct {
 const beginList = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 // readBatch sends the statements of a list in one round trip and one transaction, as readList
-// does.
+// does. A single statement needs no other snapshot than its own.
 func (s *Store) readBatch(ctx context.Context, t verification.TenantID, statements ...listStatement) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -88,12 +88,16 @@ func (s *Store) readBatch(ctx context.Context, t verification.TenantID, statemen
 	}
 	return s.limited(ctx, func(statement, lock string) error {
 		var b pgx.Batch
-		b.Queue(beginList)
+		if len(statements) > 1 {
+			b.Queue(beginList)
+		}
 		b.Queue(stmtTenantList, string(t), statement, lock)
 		for _, st := range statements {
 			b.Queue(st.text, st.args...).Query(st.read)
 		}
-		b.Queue("COMMIT")
+		if len(statements) > 1 {
+			b.Queue("COMMIT")
+		}
 		err := conn.SendBatch(ctx, &b).Close()
 		if raw := conn.Conn().PgConn(); err != nil && !raw.IsClosed() && raw.TxStatus() != 'I' {
 			_, rolledBack := conn.Exec(ctx, "ROLLBACK")

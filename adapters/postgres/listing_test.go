@@ -84,8 +84,8 @@ func listOne(t *testing.T, s *postgres.Store) (subject string) {
 
 func TestAListThatTakesTooLongIsUnavailable(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{ListTimeout: 50 * time.Millisecond})
-	slowRuns(t, url, s, "0.2")
+	s := openAt(t, url, postgres.Options{ListTimeout: time.Second})
+	slowRuns(t, url, s, "3")
 	if about := listOne(t, s); about != "list" {
 		t.Errorf("the error is about the %q, want the list, so that the client reads less", about)
 	}
@@ -93,7 +93,7 @@ func TestAListThatTakesTooLongIsUnavailable(t *testing.T) {
 
 func TestAListThatWaitsForALockDidNotTakeTooLong(t *testing.T) {
 	url := pgtest.Database(t)
-	s := openAt(t, url, postgres.Options{ListTimeout: 100 * time.Millisecond})
+	s := openAt(t, url, postgres.Options{ListTimeout: time.Second})
 	unlock := lock(t, url, "verifyd.runs")
 	if about := listOne(t, s); about != "database" {
 		t.Errorf("the error is about the %q, want the database", about)
@@ -184,5 +184,23 @@ FROM generate_series(1, 2100)`
 	must(t, tx.Rollback(t.Context()))
 	if p, err := s.List(t.Context(), ours, q); err != nil || p.Total != 2100 {
 		t.Errorf("List = %d runs, %v, want 2100", p.Total, err)
+	}
+}
+
+func TestAFullPageOfRejectedRunsHasTheirTotal(t *testing.T) {
+	s := fresh(t)
+	for n := range 5 {
+		history := life(n, 1+n%2, 3) // of five runs two are rejected
+		after := rules.Fold(runNumber(n), history)
+		must(t, s.Append(t.Context(), ours, runNumber(n), 0, store.NewCommit(rules.Run{}, after, history, time.UTC)))
+	}
+	for limit := range 4 {
+		for offset := range 3 {
+			q := store.RunQuery{PageQuery: store.PageQuery{Limit: limit, Offset: offset}, ReferenceID: "customer", Rejected: true, Now: noon()}
+			p, err := s.List(t.Context(), ours, q)
+			if want := max(0, min(limit, 2-offset)); err != nil || p.Total != 2 || len(p.Data) != want {
+				t.Errorf("%d runs from the %d. are %d of %d, %v; want %d of 2", limit, offset, len(p.Data), p.Total, err, want)
+			}
+		}
 	}
 }

@@ -102,7 +102,7 @@ func (s *Store) List(ctx context.Context, t verification.TenantID, q store.RunQu
 		return s.queue(ctx, t, q)
 	}
 	err := s.listing(ctx, t, q.Offset, func(ctx context.Context) (err error) {
-		if onlyKeys(q) {
+		if isSearch(q) {
 			p, err = s.search(ctx, t, q)
 			return err
 		}
@@ -233,7 +233,7 @@ func staleOf(rows []runRow, q store.RunQuery) (found staleRows, err error) {
 // seek returns row number n (from 0) of those whose stored status and decision match the
 // filters, stale rows included, or an error that isMissing reports.
 func seek(ctx context.Context, tx bun.IDB, t verification.TenantID, q store.RunQuery, n, indexed int) (*rules.Summary, error) {
-	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0 {
+	if n >= seekFrom && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0 && !q.Rejected {
 		return seekDay(ctx, tx, t, q, n)
 	}
 	newestFirst := n <= indexed/2
@@ -268,7 +268,7 @@ func totalQuery(tx bun.IDB, t verification.TenantID, q store.RunQuery) *bun.Sele
 		return prefixTotal(tx, q.ReferencePrefix, totalQuery(tx, t, all), func() *bun.SelectQuery {
 			return filtered(tx.NewSelect().Model((*runRow)(nil)), t, all)
 		})
-	case q.ReferenceID != "", q.ReferencePrefix != "":
+	case q.ReferenceID != "", q.ReferencePrefix != "", q.Rejected:
 		return counted(filtered(tx.NewSelect().Model((*runRow)(nil)), t, q))
 	case q.StartedAfter.IsZero() && q.StartedBefore.IsZero():
 		return filtered(tx.NewSelect().TableExpr("verifyd.run_counts").ColumnExpr("coalesce(sum(runs), 0)::bigint"), t, q)
@@ -305,13 +305,13 @@ func pageQuery(
 	})
 }
 
-// merged selects the rows that part selects for q, in order. The indexes of filters have the
+// merged selects the rows that part selects for q, in order. The indexes have the
 // status before the time, so without a status filter it merges one query for each status. The few
 // matches of a search are read once and sorted.
 func merged(
 	tx bun.IDB, q store.RunQuery, few bool, order string, offset, limit int, part func(store.RunQuery) *bun.SelectQuery,
 ) *bun.SelectQuery {
-	if q.Status != "" || unfiltered(q) || len(q.Keys) > 0 || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
+	if q.Status != "" || len(q.Keys) > 0 || few && (q.ReferenceID != "" || q.ReferencePrefix != "") {
 		return part(q).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 	}
 	all := ofEachStatus(q, func(q store.RunQuery) *bun.SelectQuery {
@@ -320,15 +320,9 @@ func merged(
 	return tx.NewSelect().TableExpr("(?) AS r", all).OrderExpr(order).Offset(int64(offset)).Limit(int64(limit))
 }
 
-// unfiltered reports whether a query has no filter but those of the start time, so that its
-// rows are in the order of an index.
-func unfiltered(q store.RunQuery) bool {
-	return q.Workflow == "" && q.Status == "" && q.Decision == rules.DecisionNone && q.ReferenceID == "" && q.ReferencePrefix == "" && len(q.Keys) == 0
-}
-
-// ofEachStatus selects what part selects for the status of a query, or for every status if the query has other filters.
+// ofEachStatus selects what part selects for the status of a query, or for every status.
 func ofEachStatus(q store.RunQuery, part func(store.RunQuery) *bun.SelectQuery) (all *bun.SelectQuery) {
-	if q.Status != "" || unfiltered(q) {
+	if q.Status != "" {
 		return part(q)
 	}
 	for _, q.Status = range rules.Statuses() {
@@ -358,6 +352,12 @@ func matching(s *bun.SelectQuery, q store.RunQuery) *bun.SelectQuery {
 	}
 	if q.ReferenceID != "" {
 		s = s.Where(`reference_id COLLATE "C" = ?`, q.ReferenceID)
+	}
+	if q.Rejected {
+		s = s.Where("verdict = ?", rules.DecisionReject)
+	}
+	if q.Restricted {
+		s = s.Where("restricted_at IS NOT NULL")
 	}
 	if q.ReferencePrefix != "" {
 		s = withPrefix(s, "reference_id", q.ReferencePrefix)

@@ -83,7 +83,7 @@ func TestABrokenRowOfMeasuresIsLeftOut(t *testing.T) {
 			s := openAt(t, pgtest.Database(t), postgres.Options{SingleHost: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
 			must(t, s.SaveTenant(t.Context(), verification.Tenant{ID: ours, Name: "Ours"}))
 			logStarts(t, s, 30)
-			must(t, s.Tenanted(t.Context(), ours, "INSERT INTO verifyd.measure_log VALUES (?, ?)", string(ours), measures))
+			must(t, s.Tenanted(t.Context(), ours, "INSERT INTO verifyd.measure_log (tenant_id, measures) VALUES (?, ?)", string(ours), measures))
 			logStarts(t, s, 30)
 			for range 2 {
 				must(t, s.Maintain(t.Context(), noon()))

@@ -48,6 +48,8 @@ type MembershipOptions struct {
 	Leaves func(verification.RunRef) bool
 	// Now returns the current time.
 	Now func() time.Time
+	// Failed is called when maintenance could not do all of its work. Nil calls nothing.
+	Failed func()
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
@@ -72,7 +74,7 @@ func (s *Store) Join(o MembershipOptions) (*Membership, error) {
 		return nil, errors.New("postgres: Wake and Now are required")
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	maintain := once(func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) })
+	maintain := once(reported(o, func(ctx context.Context) error { return s.Maintain(ctx, o.Now()) }))
 	working, stop := context.WithCancel(context.Background())
 	vacuum := once(func(ctx context.Context) error { return s.Vacuum(ctx, o.Now()) })
 	workers := river.NewWorkers()
@@ -143,6 +145,30 @@ func once(do func(context.Context) error) func(context.Context) error {
 		}
 		defer mu.Unlock()
 		return do(ctx)
+	}
+}
+
+// reported returns a function that calls do, and reports its errors: the first one in a row and one in a minute to the
+// log, because a round follows the other soon. It is called once at a time.
+func reported(o MembershipOptions, do func(context.Context) error) func(context.Context) error {
+	var logged time.Time
+	return func(ctx context.Context) error {
+		err := do(ctx)
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled): // the host stops
+		case err == nil && !logged.IsZero():
+			logged = time.Time{}
+			o.Log.Info("the maintenance of the database works again")
+		case err != nil:
+			if o.Failed != nil {
+				o.Failed()
+			}
+			if logged.IsZero() || o.Now().Sub(logged) > time.Minute {
+				logged = o.Now()
+				o.Log.Error("the maintenance of the database failed; until it works, lists are slower and numbers wait to be added up", "error", err)
+			}
+		}
+		return err
 	}
 }
 

@@ -63,7 +63,7 @@ INSERT INTO verifyd.search_keys SELECT tenant_id, id, '02000000-0000-0000-0000-0
 ANALYZE verifyd.search_keys`
 	populateMeasures = `
 INSERT INTO verifyd.measures
-SELECT $1::uuid, ('c0000000-0000-7000-8000-' || lpad(to_hex(w), 12, '0'))::uuid, name, day, key::text, 0, 1
+SELECT $1::uuid, ('c0000000-0000-7000-8000-' || lpad(to_hex(w), 12, '0'))::uuid, name, day, key::text, 0, 1, md5(key::text)::uuid
 FROM generate_series(1, 5) AS w, generate_series(20150, 20515) AS day, unnest(ARRAY['ended', 'started', 'verdict_time']) AS name,
     generate_series(1, 4) AS key;
 ANALYZE verifyd.measures`
@@ -88,7 +88,8 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"assigned":             {AssignedTo: []string{"person:asha", "team:seniors"}},
 		"prefix":               {ReferencePrefix: "customer-12"},
 		"run":                  {Run: runNumber(7)},
-		"search":               {Keys: []store.SearchKey{{1}, {2}}},
+		"search":               {Keys: [][]store.SearchKey{{{1}}, {{2}}}},
+		"search, earlier form": {Keys: [][]store.SearchKey{{{1}, {3}}, {{2}, {4}}}},
 		"deep":                 {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}},
 		"deep, due, unclaimed": {PageQuery: store.PageQuery{Limit: 50, Offset: 10_000}, Order: store.DueFirst, Unclaimed: true},
 	} {
@@ -107,7 +108,7 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 		"workflow":               {Workflow: flow},
 		"reference":              {ReferenceID: "customer-7"},
 		"prefix":                 {ReferencePrefix: "customer-7"},
-		"search, status":         {Keys: []store.SearchKey{{1}, {2}}, Status: rules.StatusCompleted},
+		"search, status":         {Keys: [][]store.SearchKey{{{1}}, {{2}}}, Status: rules.StatusCompleted},
 	} {
 		q.PageQuery, q.Now = page, noon()
 		parts := []string{"total", "page"}
@@ -121,8 +122,14 @@ func consoleQueries(s *postgres.Store) map[string]postgres.Statement {
 			all["runs, "+name+", "+part] = postgres.Statement{Text: s.ListQueries(ours, q)[part]}
 		}
 	}
-	for name, keys := range map[string][]store.SearchKey{"one word": {{1}}, "two words": {{2}, {1}}} {
-		for part, statement := range postgres.SearchStatements(ours, store.RunQuery{PageQuery: page, Keys: keys}) {
+	for name, keys := range map[string][][]store.SearchKey{
+		"one word": {{{1}}}, "two words": {{{2}}, {{1}}}, "words in two forms": {{{2}, {3}}, {{1}, {4}}}, "rejected": nil,
+	} {
+		q := store.RunQuery{PageQuery: page, Keys: keys}
+		if keys == nil {
+			q.ReferenceID, q.Rejected = "customer-7", true
+		}
+		for part, statement := range postgres.SearchStatements(ours, q) {
 			all["search, "+name+", "+part] = statement
 		}
 	}

@@ -132,6 +132,7 @@ func statements(onConflict string) map[string]string {
 		stmtInsertMeasure: insertMeasures,
 		stmtHistoryGroup:  historyGroup, stmtStartGroup: startGroup, stmtChangeGroup: changeGroup,
 		stmtScreened: appendScreened, stmtKeys: appendKeys, stmtAccount: selectAccount,
+		stmtAudit: fmt.Sprintf(insertAudit, ofOneAppend), stmtAuditGroup: fmt.Sprintf(insertAudit, ofGroup),
 		stmtTake: takeWork, stmtDueAfter: dueAfter,
 		stmtMeasures: readMeasures,
 	}

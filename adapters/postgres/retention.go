@@ -84,25 +84,13 @@ type markRow struct {
 	Mark       string
 }
 
-// savedMark is the JSON of a mark.
-type savedMark struct {
-	Policy                       verification.Retention
-	Redacted, Documents, Deleted store.StartedPosition
-}
-
-func (r markRow) mark() (m store.RetentionMark, err error) {
-	var saved savedMark
-	err = json.Unmarshal([]byte(r.Mark), &saved)
-	return store.RetentionMark{
-		Tenant: r.TenantID, Workflow: r.WorkflowID, Policy: saved.Policy, Redacted: saved.Redacted, Documents: saved.Documents, Deleted: saved.Deleted,
-	}, err
-}
-
-// markRecords yields marks.
+// markRecords yields marks. The ids in their columns count.
 func markRecords(_ context.Context, _ *Store, rows []markRow) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for _, r := range rows {
-			m, err := r.mark()
+			var m store.RetentionMark
+			err := json.Unmarshal([]byte(r.Mark), &m)
+			m.Tenant, m.Workflow = r.TenantID, r.WorkflowID
 			if !yield(store.RetentionMarkRecord{Mark: m}, err) || err != nil {
 				return
 			}
@@ -110,34 +98,17 @@ func markRecords(_ context.Context, _ *Store, rows []markRow) iter.Seq2[store.Re
 	}
 }
 
-// RetentionMark returns how far retention has come with a workflow.
-func (s *Store) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-	none := store.RetentionMark{Tenant: t, Workflow: w}
-	if !areUUIDs(string(t), string(w)) {
-		return none, nil
-	}
-	r, err := selectRow[markRow](ctx, s.querier(), string(t), s.db.NewSelect().Model(&markRow{TenantID: t, WorkflowID: w}).WherePK().String())
-	if isMissing(err) {
-		return none, nil
-	}
-	m := none
-	if err == nil {
-		m, err = r.mark()
-	}
-	return m, pgerror.Translate("read the retention mark of workflow "+string(w), err)
-}
-
-// SaveRetentionMark replaces the mark of a workflow.
-func (s *Store) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
+// saveMark replaces the mark of a workflow.
+func saveMark(b *pgx.Batch, db *bun.DB, m store.RetentionMark) error {
 	if _, _, err := keyOf(verification.RunRef{Tenant: m.Tenant, Run: verification.RunID(m.Workflow)}); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(savedMark{m.Policy, m.Redacted, m.Documents, m.Deleted})
+	raw, err := json.Marshal(m)
 	if err == nil {
-		err = s.querier().exec(ctx, string(m.Tenant), s.db.NewInsert().Model(&markRow{TenantID: m.Tenant, WorkflowID: m.Workflow, Mark: string(raw)}).
+		b.Queue(db.NewInsert().Model(&markRow{TenantID: m.Tenant, WorkflowID: m.Workflow, Mark: string(raw)}).
 			On("CONFLICT (tenant_id, workflow_id) DO UPDATE").String())
 	}
-	return pgerror.Translate("save the retention mark of workflow "+string(m.Workflow), err)
+	return err
 }
 
 // The statements of Forget remove $2 records at most. They are hot, so that they use indexes whatever the statistics are.
@@ -159,7 +130,17 @@ DELETE FROM verifyd.idempotency_keys WHERE ctid = ANY (ARRAY(
 DELETE FROM verifyd.audit_entries WHERE ctid = ANY (ARRAY(
     SELECT a.ctid FROM verifyd.tenants t
     CROSS JOIN LATERAL (
-        SELECT a.ctid FROM verifyd.audit_entries a WHERE a.tenant_id = t.tenant_id AND a.id < $1 ORDER BY a.id LIMIT $2) AS a
+        SELECT a.ctid FROM verifyd.audit_entries a WHERE a.tenant_id = t.tenant_id AND a.id < $1 AND a.action <> ALL ($3) ORDER BY a.id LIMIT $2) AS a
+    LIMIT $2))`
+
+	forgetReads = `
+DELETE FROM verifyd.audit_entries WHERE ctid = ANY (ARRAY(
+    SELECT a.ctid FROM verifyd.tenants t
+    CROSS JOIN unnest($3::text[]) AS reads (action)
+    CROSS JOIN LATERAL (
+        SELECT a.ctid FROM verifyd.audit_entries a WHERE a.tenant_id = t.tenant_id AND a.action = reads.action AND a.id < $1
+            AND coalesce(a.last_at, a.at) < $4
+        ORDER BY a.id LIMIT $2) AS a
     LIMIT $2))`
 
 	// forgetMeasures takes what it removes from the sums of all workflows; forgetSums then removes those sums
@@ -181,12 +162,12 @@ SELECT count(*) FROM removed`
 
 // Forget removes old records of all tenants, at most limit.
 func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int, err error) {
-	remove := func(at time.Time, statement string, bound any) {
+	remove := func(at time.Time, statement string, bound any, more ...any) {
 		if err != nil || at.IsZero() || n >= limit {
 			return
 		}
 		err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-			b.Queue(statement, bound, limit-n).Exec(func(removed pgconn.CommandTag) error {
+			b.Queue(statement, append([]any{bound, limit - n}, more...)...).Exec(func(removed pgconn.CommandTag) error {
 				n += int(removed.RowsAffected())
 				return nil
 			})
@@ -195,7 +176,12 @@ func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int
 	}
 	remove(before.Deliveries, forgetDeliveries, before.Deliveries)
 	remove(before.Keys, forgetKeys, before.Keys)
-	remove(before.Audit, forgetAudit, store.AuditID(before.Audit, ""))
+	var reads []string
+	for _, a := range store.AuditReads() {
+		reads = append(reads, string(a))
+	}
+	remove(before.Audit, forgetAudit, store.AuditID(before.Audit, ""), reads)
+	remove(before.Reads, forgetReads, store.AuditID(before.Reads, ""), reads, before.Reads)
 	if err == nil && !before.Measures.IsZero() && n < limit {
 		err = s.foldMeasures(ctx, everyTenant)
 		day, removed := int32(store.DayOf(before.Measures, time.UTC)), 0

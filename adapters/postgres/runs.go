@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -68,7 +69,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return pgerror.Translate("append to run "+string(id), err)
 	}
-	if len(c.Events) > 0 && len(c.Audit) == 0 { // those of people are few, and go alone
+	if len(c.Events) > 0 && c.Erasure == nil { // an erasure locks the one row of the mark: a group would wait for it
 		return s.writers.append(ctx, p)
 	}
 	ctx, cancel := s.withTimeout(ctx)
@@ -96,7 +97,7 @@ func (s *Store) appendOne(ctx context.Context, q querier, tx pgx.Tx, p *pendingA
 		switch {
 		case p.commit.Delete:
 			p.queueDeletion(b, appended)
-			return p.queueAudit(b)
+			return errors.Join(queueAudits(q, b, []*pendingAppend{p}), p.queueErasure(b))
 		case len(p.commit.Events) == 0 || q.caller != nil && p.seq > 0:
 			b.Queue(lockRun, p.tenant, p.run)
 		}

@@ -71,9 +71,13 @@ func keyIDs(keys []store.SearchKey) (all []pgtype.UUID) {
 
 // withKeys selects the runs of a tenant that have search keys. It reads the runs of each key in
 // an index once, whatever the planner expects of how many there are.
-func withKeys(s *bun.SelectQuery, t verification.TenantID, keys []store.SearchKey) *bun.SelectQuery {
-	for _, k := range keys {
-		runs := s.DB().NewSelect().TableExpr("verifyd.search_keys AS k").Column("k.run_id").Where("k.key = ?", uuid.UUID(k))
+func withKeys(s *bun.SelectQuery, t verification.TenantID, keys [][]store.SearchKey) *bun.SelectQuery {
+	for _, choice := range keys {
+		ids := make([]uuid.UUID, len(choice))
+		for i, k := range choice {
+			ids[i] = uuid.UUID(k)
+		}
+		runs := s.DB().NewSelect().TableExpr("verifyd.search_keys AS k").Column("k.run_id").Where("k.key IN (?)", bun.List(ids))
 		if t != "" {
 			runs = runs.Where("k.tenant_id = ?", t)
 		}
@@ -82,12 +86,17 @@ func withKeys(s *bun.SelectQuery, t verification.TenantID, keys []store.SearchKe
 	return s
 }
 
-// onlyKeys reports whether a query has no filters besides search keys.
-func onlyKeys(q store.RunQuery) bool {
-	return len(q.Keys) > 0 && reflect.DeepEqual(q, store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Keys: q.Keys})
+// isSearch reports whether a query has no filters besides search keys, or selects the rejected runs with a reference
+// id. No status matters to it, so no row is stale.
+func isSearch(q store.RunQuery) bool {
+	plain := store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, Keys: q.Keys}
+	if q.Rejected && q.ReferenceID != "" {
+		plain = store.RunQuery{PageQuery: q.PageQuery, Now: q.Now, ReferenceID: q.ReferenceID, Rejected: true}
+	}
+	return (plain.Rejected || len(q.Keys) > 0) && reflect.DeepEqual(q, plain)
 }
 
-// search lists the runs that have search keys, in one round trip. However many there are, it
+// search lists the runs that isSearch selects, in one round trip. However many there are, it
 // reads only the runs of the page.
 func (s *Store) search(ctx context.Context, t verification.TenantID, q store.RunQuery) (p store.Page[rules.Summary], err error) {
 	p.PageQuery = q.PageQuery
@@ -106,6 +115,13 @@ func (s *Store) search(ctx context.Context, t verification.TenantID, q store.Run
 			return err
 		}})
 	}
+	if q.Rejected && q.Offset == 0 && q.Limit > 0 { // nearly always, the page is not full
+		if err := s.readBatch(ctx, t, statements[1]); err != nil || len(p.Data) < q.Limit {
+			p.Total = len(p.Data)
+			return p, err
+		}
+		p.Data = nil
+	}
 	err = s.readBatch(ctx, t, statements...)
 	return p, err
 }
@@ -115,14 +131,29 @@ func (s *Store) search(ctx context.Context, t verification.TenantID, q store.Run
 func searchTexts(t verification.TenantID, q store.RunQuery) (total, page string, args []any) {
 	from := ""
 	args = []any{string(t)}
-	for _, k := range q.Keys {
-		args = append(args, pgtype.UUID{Bytes: k, Valid: true})
-		if from == "" {
-			from = " FROM verifyd.search_keys k WHERE k.tenant_id = $1 AND k.key = $2"
+	if q.Rejected {
+		from = ` FROM verifyd.runs r WHERE r.tenant_id = $1 AND r.reference_id COLLATE "C" = $2 AND r.verdict = 'reject'`
+		page = "SELECT " + runColumns + from + " ORDER BY r.started_at DESC, r.id DESC LIMIT $3 OFFSET $4"
+		return "SELECT count(*)" + from, page, append(args, q.ReferenceID)
+	}
+	for _, choice := range q.Keys {
+		is := fmt.Sprintf(" = $%d", len(args)+1)
+		if len(choice) > 1 {
+			is = fmt.Sprintf(" IN ($%d, $%d)", len(args)+1, len(args)+2)
+		}
+		for _, k := range choice {
+			args = append(args, pgtype.UUID{Bytes: k, Valid: true})
+		}
+		switch {
+		case from == "" && len(choice) > 1: // a run may have both
+			from = ` FROM (SELECT DISTINCT run_id, started_at FROM verifyd.search_keys WHERE tenant_id = $1 AND key` + is + `) k WHERE true`
+			continue
+		case from == "":
+			from = " FROM verifyd.search_keys k WHERE k.tenant_id = $1 AND k.key" + is
 			continue
 		}
-		from += fmt.Sprintf(` AND EXISTS (SELECT 1 FROM verifyd.search_keys o
-    WHERE o.tenant_id = $1 AND o.key = $%d AND o.started_at = k.started_at AND o.run_id = k.run_id)`, len(args))
+		from += ` AND EXISTS (SELECT 1 FROM verifyd.search_keys o
+    WHERE o.tenant_id = $1 AND o.key` + is + ` AND o.started_at = k.started_at AND o.run_id = k.run_id)`
 	}
 	n := len(args)
 	return "SELECT count(*)" + from, fmt.Sprintf(`SELECT %s FROM (

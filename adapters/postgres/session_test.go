@@ -26,7 +26,7 @@ func hostile(t *testing.T, url string) string {
 		"DateStyle": "SQL, DMY", "IntervalStyle": "sql_standard", "TimeZone": "Asia/Kathmandu", "bytea_output": "escape", "extra_float_digits": "-15",
 		"array_nulls": "off", "transform_null_equals": "on", "row_security": "off", "search_path": "nowhere", "quote_all_identifiers": "on",
 		"default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
-		"statement_timeout": "50ms", "lock_timeout": "1ms", "idle_in_transaction_session_timeout": "1ms", "idle_session_timeout": "100ms",
+		"statement_timeout": "50ms", "lock_timeout": "1ms", "idle_in_transaction_session_timeout": "1ms", "idle_session_timeout": "1s",
 		"synchronous_commit": "off", "xmloption": "document", "exit_on_error": "on", "check_function_bodies": "off",
 		"default_text_search_config": "pg_catalog.german",
 	})

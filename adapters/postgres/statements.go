@@ -22,13 +22,15 @@ const (
 	stmtStartGroup   = "verifyd_start_group"
 	stmtChangeGroup  = "verifyd_change_group"
 
-	stmtScreened = "verifyd_screened"
-	stmtKeys     = "verifyd_search_keys"
-	stmtLoad     = "verifyd_load"
-	stmtAccount  = "verifyd_account"
-	stmtTake     = "verifyd_take"
-	stmtDueAfter = "verifyd_due_after"
-	stmtMeasures = "verifyd_measures"
+	stmtScreened   = "verifyd_screened"
+	stmtKeys       = "verifyd_search_keys"
+	stmtAudit      = "verifyd_audit"
+	stmtAuditGroup = "verifyd_audit_group"
+	stmtLoad       = "verifyd_load"
+	stmtAccount    = "verifyd_account"
+	stmtTake       = "verifyd_take"
+	stmtDueAfter   = "verifyd_due_after"
+	stmtMeasures   = "verifyd_measures"
 )
 
 // setTenant lets the rest of a transaction see the rows of some tenants. It also resets

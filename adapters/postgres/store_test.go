@@ -145,7 +145,7 @@ func emptier(t *testing.T, url string) func(t *testing.T) {
 	for _, table := range []string{
 		"tenants", "accounts", "workflows", "workflow_versions", "run_events", "runs", "work", "idempotency_keys", "deliveries", "audit_entries",
 		"claims", "measure_log", "measures", "screened_runs", "search_keys", "rescreen_passes", "run_counts", "run_months",
-		"deleted_runs", "retention_marks",
+		"deleted_runs", "retention_marks", "owed_erasures", "erasure_ledger",
 	} {
 		all.WriteString("DELETE FROM verifyd." + table + ";")
 	}

@@ -4,17 +4,20 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // selectAccount always selects one row, so that an unknown client id costs the same
 // work as a known one. For an unknown one, client_id is empty.
 const selectAccount = `
 SELECT coalesce(a.client_id, '') AS client_id, coalesce(a.tenant_id::text, '') AS tenant_id, coalesce(a.key_hash, '') AS key_hash,
+    coalesce(a.previous_key_hash, '') AS previous_key_hash, a.previous_until,
     coalesce(a.disabled, false) AS disabled, coalesce(a.surfaces, '{}') AS surfaces, coalesce(a.from_file, false) AS from_file
 FROM (VALUES (1)) AS one LEFT JOIN verifyd.accounts a ON a.client_id = $1`
 
@@ -71,17 +74,23 @@ func (r tenantRow) tenant() verification.Tenant {
 type accountRow struct {
 	bun.BaseModel `bun:"table:verifyd.accounts,alias:a"`
 
-	ClientID string `bun:",pk"`
-	TenantID verification.TenantID
-	KeyHash  []byte
-	Disabled bool
-	Surfaces []string `bun:",array"`
-	FromFile bool
+	ClientID        string `bun:",pk"`
+	TenantID        verification.TenantID
+	KeyHash         []byte
+	PreviousKeyHash []byte
+	PreviousUntil   *time.Time
+	Disabled        bool
+	Surfaces        []string `bun:",array"`
+	FromFile        bool
 }
 
 func (r accountRow) account() verification.Account {
 	a := verification.Account{ClientID: r.ClientID, Tenant: r.TenantID, Disabled: r.Disabled, FromFile: r.FromFile}
 	copy(a.KeyHash[:], r.KeyHash)
+	copy(a.PreviousKeyHash[:], r.PreviousKeyHash)
+	if r.PreviousUntil != nil {
+		a.PreviousUntil = r.PreviousUntil.UTC()
+	}
 	for _, surface := range r.Surfaces {
 		a.Surfaces = append(a.Surfaces, verification.Surface(surface))
 	}
@@ -132,8 +141,13 @@ func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
 
 // SaveTenant creates or replaces a tenant.
 func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
+	return pgerror.Translate("save tenant "+string(t.ID), s.SaveSetup(ctx, store.Setup{Tenants: []verification.Tenant{t}}))
+}
+
+// tenantSave returns the statement that saves a tenant.
+func (s *Store) tenantSave(t verification.Tenant) (string, error) {
 	if err := verification.ValidateTenantID(t.ID); err != nil {
-		return err
+		return "", err
 	}
 	r := savedTenantRow{LogoContent: append([]byte{}, t.Logo.Content...), tenantRow: tenantRow{
 		TenantID: t.ID, Name: t.Name, Zone: t.Zone, RedirectAllowlist: append([]string{}, t.RedirectAllowlist...),
@@ -141,14 +155,13 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		Logo: t.Logo.Name, PrivacyURL: t.Links.Privacy, HelpURL: t.Links.Help, LegalURL: t.Links.Legal, Phone: t.Links.Phone, Retention: t.Retention,
 	}}
 	if !storable(t.Name, t.Zone, t.WebhookSecret, t.PreviousWebhookSecret, t.Colour, r.Logo, r.PrivacyURL, r.HelpURL, r.LegalURL, r.Phone) || !storable(t.RedirectAllowlist...) {
-		return notStorable("tenant")
+		return "", notStorable("tenant")
 	}
 	save := s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id) DO UPDATE")
 	if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
 		save.ExcludeColumn("logo_content")
 	}
-	err := s.querier().exec(ctx, string(t.ID), save.String())
-	return pgerror.Translate("save tenant "+string(t.ID), err)
+	return save.String(), nil
 }
 
 // Account returns the account of a client id, or ErrNotFound. It searches
@@ -184,23 +197,23 @@ func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verifi
 // SaveAccount creates or replaces an account, or returns ErrConflict when another
 // tenant has its client id.
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
-	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}, FromFile: a.FromFile}
+	return pgerror.Translate("save account "+a.ClientID, s.SaveSetup(ctx, store.Setup{Accounts: []verification.Account{a}}))
+}
+
+// accountSave returns the statement that saves an account. It changes no row if another tenant has its client id.
+func (s *Store) accountSave(a verification.Account) (string, error) {
+	r := accountRow{ClientID: a.ClientID, TenantID: a.Tenant, KeyHash: a.KeyHash[:], Disabled: a.Disabled, Surfaces: []string{}, FromFile: a.FromFile, PreviousKeyHash: []byte{}}
+	if a.PreviousKeyHash != ([32]byte{}) {
+		r.PreviousKeyHash = a.PreviousKeyHash[:]
+	}
+	if !a.PreviousUntil.IsZero() {
+		r.PreviousUntil = &a.PreviousUntil
+	}
 	for _, surface := range a.Surfaces {
 		r.Surfaces = append(r.Surfaces, string(surface))
 	}
 	if !storable(a.ClientID) || !storable(r.Surfaces...) {
-		return notStorable("account")
+		return "", notStorable("account")
 	}
-	err := s.transact(ctx, everyTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		result, err := tx.NewInsert().Model(&r).On("CONFLICT (client_id) DO UPDATE").
-			Where("a.tenant_id = excluded.tenant_id").Exec(ctx)
-		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		return verification.Conflict("account", "another tenant has that client id")
-	})
-	return pgerror.Translate("save account "+a.ClientID, err)
+	return s.db.NewInsert().Model(&r).On("CONFLICT (client_id) DO UPDATE").Where("a.tenant_id = excluded.tenant_id").String(), nil
 }

@@ -110,7 +110,8 @@ func setWhileEnding(t *testing.T, way ending) {
 		return rules.Run{ID: v.ID}.EvolveAll(events)
 	}
 	eventually(t, "the run waits at its second step", func() bool {
-		w := read().Wait
+		run := read()
+		w := run.Wait()
 		return w.Kind == rules.WaitReview || w.Node == "review"
 	})
 	if d.FourEyes {

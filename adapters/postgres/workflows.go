@@ -4,7 +4,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -35,6 +34,7 @@ type workflowRow struct {
 	Latest                string
 	Versions              int
 	LifecycleWebhookURL   string
+	WebhookFromFile       bool
 	Retired               bool
 	Retention             verification.Retention `bun:"type:jsonb"`
 	CreatedAt             time.Time
@@ -46,7 +46,7 @@ func (r workflowRow) workflow() workflow.Workflow {
 		ID: r.ID, Slug: r.Slug, Name: r.Name, Description: r.Description,
 		RunTTLSeconds: r.RunTTLSeconds, AbandonTimeoutSeconds: r.AbandonTimeoutSeconds,
 		PublishedHash: r.Published, LatestHash: r.Latest, Versions: r.Versions,
-		LifecycleWebhookURL: r.LifecycleWebhookURL, Retired: r.Retired, Retention: r.Retention, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
+		LifecycleWebhookURL: r.LifecycleWebhookURL, WebhookFromFile: r.WebhookFromFile, Retired: r.Retired, Retention: r.Retention, CreatedAt: r.CreatedAt.UTC(), Revision: r.Revision,
 	}
 }
 
@@ -57,7 +57,7 @@ func newWorkflowRow(t verification.TenantID, w workflow.Workflow) (workflowRow, 
 		TenantID: t, ID: w.ID, Slug: w.Slug, Name: w.Name, Description: w.Description,
 		RunTTLSeconds: w.RunTTLSeconds, AbandonTimeoutSeconds: w.AbandonTimeoutSeconds,
 		Published: w.PublishedHash, Latest: w.LatestHash, Versions: w.Versions,
-		LifecycleWebhookURL: w.LifecycleWebhookURL, Retired: w.Retired, Retention: w.Retention, CreatedAt: w.CreatedAt, Revision: w.Revision,
+		LifecycleWebhookURL: w.LifecycleWebhookURL, WebhookFromFile: w.WebhookFromFile, Retired: w.Retired, Retention: w.Retention, CreatedAt: w.CreatedAt, Revision: w.Revision,
 	}
 	if !storable(w.Slug, w.Name, w.Description, w.PublishedHash, w.LatestHash, w.LifecycleWebhookURL) {
 		return r, notStorable("workflow")
@@ -163,30 +163,28 @@ func (s *Store) Versions(
 // nothing, or returns ErrConflict. A version that exists already is not replaced. After
 // a change it waits for the appends that may not have seen the change: see awaitAppends.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
-	r, err := newWorkflowRow(t, w)
+	set := store.Setup{Workflows: []store.WorkflowChange{{Tenant: t, Workflow: w, Added: added}}}
+	return pgerror.Translate("save workflow "+string(w.ID), s.SaveSetup(ctx, set))
+}
+
+// workflowSaves returns the statement that saves a workflow, and the one that adds its version; empty without one. The
+// first changes no row if the stored revision is not the one before.
+func (s *Store) workflowSaves(c store.WorkflowChange) (save, add string, err error) {
+	r, err := newWorkflowRow(c.Tenant, c.Workflow)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	var v *versionRow
-	if added != nil {
-		if v, err = newVersionRow(t, w.ID, *added); err != nil {
-			return err
+	if c.Added != nil {
+		v, err := newVersionRow(c.Tenant, c.Workflow.ID, *c.Added)
+		if err != nil {
+			return "", "", err
 		}
+		add = s.db.NewInsert().Model(v).On("CONFLICT DO NOTHING").String()
 	}
-	err = s.write(ctx, t, func(ctx context.Context, tx bun.Tx) error {
-		if err := saveRevision(ctx, tx, r); err != nil || v == nil {
-			return err
-		}
-		_, err := tx.NewInsert().Model(v).On("CONFLICT DO NOTHING").Exec(ctx)
-		return err
-	})
-	if err == nil && w.Revision > 1 {
-		if err = s.awaitAppends(ctx, appending+exceptCallers); errors.Is(err, errAppending) {
-			err = pgerror.Unavailable("workflow",
-				"the workflow has changed, but a change of a run that began before is not saved yet; read the workflow before you try again", err)
-		}
+	if r.Revision == 1 {
+		return s.db.NewInsert().Model(&r).On("CONFLICT DO NOTHING").String(), add, nil
 	}
-	return pgerror.Translate("save workflow "+string(w.ID), err)
+	return s.db.NewUpdate().Model(&r).WherePK().Where("revision = ?", r.Revision-1).String(), add, nil
 }
 
 // appending selects the transactions that have inserted events. A transaction locks the table
@@ -238,27 +236,6 @@ func (s *Store) awaitAppends(ctx context.Context, statement string) error {
 		waiting = slices.DeleteFunc(waiting, func(transaction string) bool { return !slices.Contains(open, transaction) })
 	}
 	return err
-}
-
-// saveRevision writes a workflow, or returns ErrConflict when the stored revision
-// is not the one before.
-func saveRevision(ctx context.Context, tx bun.Tx, r workflowRow) error {
-	var save interface {
-		Exec(ctx context.Context, into ...any) (sql.Result, error)
-	}
-	if r.Revision == 1 {
-		save = tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING")
-	} else {
-		save = tx.NewUpdate().Model(&r).WherePK().Where("revision = ?", r.Revision-1)
-	}
-	result, err := save.Exec(ctx)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
-		return err
-	}
-	return store.WorkflowChanged()
 }
 
 // encodeDefinition writes a definition as JSON, the objects in it byte for byte.

@@ -12,7 +12,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
@@ -46,10 +48,18 @@ type accountJSON struct {
 	Disabled bool                   `json:"disabled"`
 	Surfaces []verification.Surface `json:"surfaces"`
 	FromFile bool                   `json:"from_file"` // a bootstrap file lists it, or did
+
+	PreviousKey      bool                `json:"previous_key,omitempty"`       // a second key, which is accepted, too
+	PreviousKeyUntil *apitypes.Timestamp `json:"previous_key_until,omitempty"` // none for a key of a bootstrap file
 }
 
 func newAccountJSON(a verification.Account) accountJSON {
-	return accountJSON{ClientID: a.ClientID, TenantID: a.Tenant, Disabled: a.Disabled, Surfaces: append([]verification.Surface{}, a.Surfaces...), FromFile: a.FromFile}
+	out := accountJSON{ClientID: a.ClientID, TenantID: a.Tenant, Disabled: a.Disabled, Surfaces: append([]verification.Surface{}, a.Surfaces...), FromFile: a.FromFile}
+	out.PreviousKey = a.PreviousKeyHash != [32]byte{}
+	if !a.PreviousUntil.IsZero() {
+		out.PreviousKeyUntil = &apitypes.Timestamp{Time: a.PreviousUntil}
+	}
+	return out
 }
 
 type accountList struct {
@@ -107,7 +117,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 		if err := cmp.Or(err, verification.RoomForAccounts(len(all)+1)); err != nil {
 			return err
 		}
-		if err := s.saveAccount(ctx, db, a, store.AuditAccountSaved); err != nil {
+		if err := s.saveAccount(ctx, db, a, store.AuditAccountCreated); err != nil {
 			return err
 		}
 		return s.printKey(a, key, c.JSON)
@@ -174,7 +184,11 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 		if a.Disabled != disabled {
 			a.Disabled = disabled
 			a.FromFile = a.FromFile && disabled // a file that does not list it leaves it alone from now on
-			if err := s.saveAccount(ctx, db, a, store.AuditAccountSaved); err != nil {
+			action := store.AuditAccountEnabled
+			if disabled {
+				action = store.AuditAccountDisabled
+			}
+			if err := s.saveAccount(ctx, db, a, action); err != nil {
 				return err
 			}
 			s.noteBootstrap("account " + a.ClientID)
@@ -188,14 +202,21 @@ func (c accountChange) set(ctx context.Context, s *session, disabled bool) error
 }
 
 type accountRotate struct {
-	ClientID string `arg:"" name:"client-id" help:"Client identifier of the account."`
+	ClientID string        `arg:"" name:"client-id" help:"Client identifier of the account."`
+	KeepOld  time.Duration `placeholder:"DURATION" help:"How long the key until now is accepted, too, such as 24h; at most 2160h. By default it is refused at once, and so is one that was kept before."`
 	databaseFlag
 	keyFlag
 	jsonFlag
 }
 
+// maxKeepOld bounds how long two keys of an account are accepted.
+const maxKeepOld = 90 * 24 * time.Hour
+
 // Run prints the new API key.
 func (c accountRotate) Run(ctx context.Context, s *session) error {
+	if c.KeepOld < 0 || c.KeepOld > maxKeepOld {
+		return errors.New("--keep-old: must be 0s to 2160h")
+	}
 	key, err := s.apiKey(c.keyFlag)
 	if err != nil {
 		return err
@@ -205,7 +226,12 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 		if err != nil {
 			return err
 		}
-		a.KeyHash = verification.HashAPIKey(key.text)
+		old := a.KeyHash
+		a.KeyHash, a.PreviousKeyHash, a.PreviousUntil = verification.HashAPIKey(key.text), [32]byte{}, time.Time{}
+		if c.KeepOld > 0 && old != a.KeyHash {
+			a.PreviousKeyHash, a.PreviousUntil = old, s.clock.Now().UTC().Add(c.KeepOld).Truncate(time.Microsecond)
+			s.note("the key until now is accepted until " + a.PreviousUntil.Format(time.RFC3339))
+		}
 		if err := s.saveAccount(ctx, db, a, store.AuditKeyRotated); err != nil {
 			return err
 		}

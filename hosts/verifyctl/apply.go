@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/expression"
@@ -33,50 +34,75 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return s.printProblems(err)
 	}
-	o := rest.Options{Expressions: expression.New(), Now: s.clock.Now}
-	providers, err := bootstrap.MakeProviders(file, builtIn(), o)
+	providers, err := s.providersBeside(file, c.Providers)
 	if err != nil {
 		return s.printProblems(err)
 	}
-	for _, name := range c.Providers {
-		if providers.All[name] == nil {
-			providers.All[name] = unsupported{}
-		}
-	}
+	o := bootstrap.Options{DryRun: c.DryRun, By: operatorActor(s.operator), Now: s.clock.Now, Made: s.noteSecret}
 	hash, err := bootstrap.Hash(file)
+	if err == nil {
+		o.File, err = bootstrap.FileOf(hash, bootstrap.NamesOf(file, providers))
+	}
 	if err != nil {
 		return err
 	}
 	return c.with(ctx, s, func(db *database) error {
-		to, made := db.Store, s.noteSecret
-		if c.DryRun {
-			to, made = bootstrap.DryRun(to), func(verification.Tenant) {}
-		}
-		e, err := s.engine(&database{Store: to}, providers)
+		e, err := s.engineOfHosts(ctx, db, providers)
 		if err != nil {
 			return err
 		}
-		done, err := bootstrap.Apply(ctx, file, e, to, made)
-		if audit := to.AppendAudit(ctx, bootstrap.AuditOf(done, operatorActor(s.operator), s.clock.Now())); audit != nil {
-			err = errors.Join(err, fmt.Errorf("add to the audit trail: %w", audit))
+		policies, err := bootstrap.RetentionChanges(ctx, file, e)
+		if err != nil {
+			return err
 		}
-		if err == nil && !c.DryRun {
-			err = bootstrap.Record(ctx, db, hash, bootstrap.NamesOf(file, providers))
+		done, err := bootstrap.Apply(ctx, file, e, db.Store, o)
+		switch {
+		case errors.Is(err, verification.ErrInvalid), errors.Is(err, verification.ErrConflict):
+			fmt.Fprintln(s.stderr, err)
+			s.note("the file is refused, and nothing was changed")
+			return errProblems
+		case err != nil:
+			return err
 		}
 		if c.DryRun {
 			s.note("nothing was changed: this is what applying the file would do")
+		} else if err := bootstrap.NoteRetention(ctx, e, policies); err != nil {
+			s.note("the file was applied; the hosts record within 10 minutes that policies of retention changed: " + err.Error())
+		}
+		for _, p := range policies {
+			s.note(p.Text())
 		}
 		for _, change := range done {
+			if change.WebhookReplaced {
+				s.note("workflow " + change.Name + ": the lifecycle webhook of an earlier file is replaced")
+			}
 			for _, warning := range change.Warnings {
-				s.note("warning: " + warning)
+				s.note("warning: " + warning.String())
 			}
 		}
-		if printed := printList(s, c.JSON, done, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH"); printed != nil {
-			return errors.Join(err, printed)
-		}
-		return s.printProblems(err)
+		return printList(s, c.JSON, done, "KIND NAME OUTCOME WORKFLOW_ID VERSION_HASH")
 	})
 }
+
+// providersBeside returns the providers of a host with a bootstrap file, and others that the host has beside it.
+func (s *session) providersBeside(file definition.Bootstrap, others []string) (bootstrap.Providers, error) {
+	own := builtIn()
+	for _, name := range sandboxes() {
+		if slices.Contains(others, name) {
+			own[name] = unsupported{} // of every host, so that no file declares it
+		}
+	}
+	made, err := bootstrap.MakeProviders(file, own, rest.Options{Expressions: expression.New(), Now: s.clock.Now})
+	for _, name := range others {
+		if made.All[name] == nil {
+			made.All[name] = unsupported{}
+		}
+	}
+	return made, err
+}
+
+// sandboxes returns the providers that every host has beside those of builtIn.
+func sandboxes() []string { return []string{"sandbox", "sandbox_2"} }
 
 // printProblems prints the problems of a file on stderr and returns errProblems. It
 // returns any other error as it is.

@@ -14,8 +14,8 @@ import (
 )
 
 type auditCommands struct {
-	List   auditList   `cmd:"" help:"List who read whose data, and who decided or changed what."`
-	Export auditExport `cmd:"" help:"Print the audit trail as one JSON object a line."`
+	List   auditList   `cmd:"" help:"List who read whose data, and who decided or changed what." see:"data-protection.md#audit-trail"`
+	Export auditExport `cmd:"" help:"Print the audit trail as one JSON object a line." see:"data-protection.md#audit-trail"`
 }
 
 // auditFilter are the filters of the audit trail.

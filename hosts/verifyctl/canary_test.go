@@ -46,8 +46,8 @@ var otherCommands = []string{
 	"workflow validate", "workflow graph", "workflow diff", "workflow publish", "workflow retire", "workflow unretire", "workflow try",
 	"provider list", "provider validate", "provider call",
 	"run redact", "run correct", "run hold", "run release", "run restrict", "run unrestrict",
-	"report verify", "screening list", "screening search", "screening test", "screening compare", "screening diff",
-	"webhook redeliver", "webhook secret", "webhook clear", "token issue", "token new-key", "token use-key",
+	"report verify", "screening accept", "screening list", "screening search", "screening test", "screening compare", "screening diff",
+	"webhook redeliver", "webhook secret", "webhook clear", "reviewer sign-out", "token issue", "token new-key", "token use-key",
 }
 
 // given is a run that is over, with a canary in everything.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,10 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
@@ -103,12 +106,40 @@ func notFound(subject, message string) error {
 // engine returns the use cases. The engine does not drive runs: the hosts take its
 // work from the queue. Definitions may name these providers.
 func (s *session) engine(d *database, providers bootstrap.Providers) (*engine.Engine, error) {
+	return s.engineWith(d, providers, s.clock, 0)
+}
+
+// engineOfHosts is engine with the clock of a host whose clock is manual, and the grace of retention of the hosts.
+func (s *session) engineOfHosts(ctx context.Context, d *database, providers bootstrap.Providers) (*engine.Engine, error) {
+	hosts, err := d.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var grace time.Duration
+	c := s.clock
+	for _, h := range hosts {
+		facts, err := cli.ParseHostFacts(h.Facts)
+		if !h.Alive || h.Facts == "" || err != nil {
+			continue
+		}
+		own := cmp.Or(facts.RetentionGrace, -1)
+		if grace == 0 || own < grace { // the shortest one decides
+			grace = own
+		}
+		if !facts.ManualClock.IsZero() {
+			c = clock.NewManual(facts.ManualClock)
+		}
+	}
+	return s.engineWith(d, providers, c, grace)
+}
+
+func (s *session) engineWith(d *database, providers bootstrap.Providers, c verification.Clock, grace time.Duration) (*engine.Engine, error) {
 	return engine.New(engine.Ports{
 		Store: d, Providers: providers.All, TenantProviders: providers.Tenant,
 		Expressions: expression.New(), Links: unsupported{}, Notifier: unsupported{},
-		Clock: s.clock, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
+		Clock: c, NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, engine.Options{
-		Passive: true, Log: s.warnings(), SearchKey: d.searchKey,
+		Passive: true, Log: s.warnings(), SearchKey: d.searchKey, RetentionGrace: grace,
 	})
 }
 

@@ -85,7 +85,7 @@ func (s *session) examine(ctx context.Context, url string, counts bool) []findin
 		ok("connection", "PostgreSQL "+st.ServerVersion), schema, alive(st.hosts),
 		judged("role", !st.BypassesRLS, "row-level security applies",
 			healthWarn, "the role of the hosts bypasses row-level security", "use a role without SUPERUSER and BYPASSRLS"),
-		skew(st.Health), connections(st.Health),
+		skew(st.Health), connections(st.Health), addedUp(st.Health),
 	}
 	found = append(found, s.judge(ctx, db, st)...)
 	if counts {
@@ -131,12 +131,13 @@ func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 		judged("deliveries", h.FailedDeliveries == 0, fmt.Sprintf("%d wait for a retry", h.PendingDeliveries),
 			healthWarn, fmt.Sprintf("%d have no attempt left, %d wait for a retry", h.FailedDeliveries, h.PendingDeliveries),
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
-		rescreening(st.passes, s.clock.Now()),
+		rescreening(st.passes, s.clock.Now()), ends(ctx, db, s.clock.Now()),
 	}
 	found = append(found, clients(st.hosts)...)
 	found = append(found, searching(st.hosts)...)
+	found = append(found, screeningLists(st.hosts)...)
 	found = append(found, erasing(st.hosts)...)
-	found = append(found, retaining(st.hosts)...)
+	found = append(found, s.retaining(ctx, db, st.hosts)...)
 	found = append(found, hostDifferences(st.hosts)...)
 	return append(found, s.bootstrap(ctx, db, st.hosts)...)
 }
@@ -244,6 +245,23 @@ func connections(h pgadmin.Health) finding {
 	return ok("connections", message)
 }
 
+// maxMeasuresWait is how long measures may wait to be added up: workers do it every few seconds.
+const maxMeasuresWait = 5 * time.Minute
+
+// addedUp reports whether the measures of runs become numbers.
+func addedUp(h pgadmin.Health) finding {
+	const check = "numbers"
+	switch {
+	case h.MeasuresWait > maxMeasuresWait:
+		return failed(check, fmt.Sprintf("what happened to runs has waited for %s to be added up, so the numbers are old", h.MeasuresWait.Round(time.Second)),
+			"check that hosts with the role worker run, and read their logs for \"maintenance\"")
+	case h.BrokenMeasures > 0:
+		return warning(check, fmt.Sprintf("%d rows could not be added up and are missing in the numbers", h.BrokenMeasures),
+			"see \"measures cannot be added up\" in the logs of the workers; the rows stay in measure_log with broken")
+	}
+	return ok(check, "they are added up")
+}
+
 // leftAfter is how long after the hold of a list its pass is reported: a host that has the
 // list holds it again every minute.
 const leftAfter = 5 * time.Minute
@@ -265,6 +283,34 @@ func rescreening(passes []store.RescreenPass, now time.Time) finding {
 		return ok(check, "completed runs are being screened again against "+strings.Join(running, ", "))
 	}
 	return ok(check, "no completed run waits to be screened again")
+}
+
+// endDays is for how many days the runs count whose data lacks a value.
+const endDays = 7
+
+// ends reports the ends whose data could not be computed in full.
+func ends(ctx context.Context, db *database, now time.Time) finding {
+	const check = "ends"
+	tenants, err := db.Tenants(ctx)
+	if err != nil {
+		return failed(check, pgerror.Explain(err).Error(), "retry")
+	}
+	day, runs, names := store.DayOf(now, time.UTC), 0, []string(nil)
+	for _, t := range tenants {
+		sums, err := db.Measures(ctx, t.ID, store.MeasureQuery{
+			Totals: []store.MeasureName{store.MeasureIncomplete}, First: day - endDays, Last: day + 1, // in any zone
+		})
+		if err != nil {
+			return failed(check, pgerror.Explain(err).Error(), "retry")
+		}
+		for _, m := range sums {
+			runs += m.Counts[0]
+			names = append(names, fmt.Sprintf("%s of %s", m.Parts().Node, t.Name))
+		}
+	}
+	return judged(check, runs == 0, fmt.Sprintf("every end computed its data in the last %d days", endDays),
+		healthWarn, fmt.Sprintf("%d runs completed without a value of their data in the last %d days, at the ends %s", runs, endDays, bootstrap.Unlisted{Names: names}),
+		"see verifyctl run events and verifyctl workflow validate, and read values that may be missing with .?")
 }
 
 // bootstrap compares the database and the live hosts with the newest bootstrap file.

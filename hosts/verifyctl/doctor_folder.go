@@ -34,6 +34,9 @@ func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []fi
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
 	}
 	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder), room(st.hosts), disk(st.hosts)}
+	if _, err := checkLedger(ctx, folder, db.Store); err != nil {
+		found = append(found, failed("ledger of erasures", err.Error(), "look for the whole ledger before the host starts again, or before the store is restored"))
+	}
 	return append(found, s.judge(ctx, db, st)...)
 }
 
@@ -99,6 +102,10 @@ func room(hosts []pgadmin.Host) finding {
 			return failed(check, needed+": new runs and answers get 503", advice)
 		}
 		return failed(check, needed+": new runs get 503", advice)
+	}
+	if len(facts.FullTrails) > 0 {
+		return failed(check, needed+"; the audit trail is full of the tenants "+strings.Join(facts.FullTrails, ", ")+
+			": what people read gets 503, and what accounts read is counted as lost", advice+"; or lower VERIFYD_KEEP_AUDIT_READS")
 	}
 	if len(facts.FullTenants) > 0 {
 		return failed(check, needed+"; the share is full of the tenants "+strings.Join(facts.FullTenants, ", ")+": their new runs get 503",

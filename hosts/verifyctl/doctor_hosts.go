@@ -3,13 +3,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
 )
 
@@ -142,7 +145,7 @@ func hostDifferences(all []pgadmin.Host) (found []finding) {
 // are a difference.
 func searching(all []pgadmin.Host) []finding {
 	const check = "search"
-	living, with, replaced, without := 0, 0, 0, 0
+	living, with, replaced, without, unkeyed := 0, 0, 0, 0, 0
 	for _, h := range all {
 		facts, err := cli.ParseHostFacts(h.Facts)
 		if !h.Alive || h.Facts == "" || err != nil {
@@ -151,6 +154,7 @@ func searching(all []pgadmin.Host) []finding {
 		if living++; facts.SearchKey != "" {
 			with++
 		}
+		unkeyed = max(unkeyed, facts.Unkeyed)
 		switch {
 		case facts.SearchKeyReplaced && facts.SearchKey == "":
 			without++
@@ -167,6 +171,9 @@ func searching(all []pgadmin.Host) []finding {
 	case replaced > 0:
 		return []finding{warning(check, fmt.Sprintf("%d live hosts have another search key than the one that this database was first used with", replaced),
 			"set VERIFYD_SEARCH_KEY to the first key: the console does not find the runs from before by a person")}
+	case unkeyed > 0:
+		return []finding{warning(check, fmt.Sprintf("the runs of %d workflows are made findable by the words of this version: until then, some runs of before are not found by names with ı or with Arabic letters", unkeyed),
+			"wait; if it does not end, read the log of the workers for \"search keys\"")}
 	case with == 0:
 		return []finding{ok(check, "off: the console finds no run by a person (VERIFYD_SEARCH_KEY)")}
 	}
@@ -177,16 +184,55 @@ func searching(all []pgadmin.Host) []finding {
 // something kept it.
 const maxRetentionLate = 24 * time.Hour
 
-// retaining reports hosts on which retention is late.
-func retaining(all []pgadmin.Host) []finding {
+// retaining reports hosts on which retention is late, and policies that have changed and do not count in full yet.
+func (s *session) retaining(ctx context.Context, db *database, all []pgadmin.Host) (found []finding) {
 	const check = "retention"
 	for _, h := range all {
 		if facts, err := cli.ParseHostFacts(h.Facts); err == nil && h.Alive && facts.RetentionLate > maxRetentionLate {
-			return []finding{warning(check, fmt.Sprintf("runs are due to be removed for %s", facts.RetentionLate.Round(time.Hour)),
-				"read the log of the workers for \"retention\"")}
+			found = append(found, warning(check, fmt.Sprintf("runs are due to be removed for %s", facts.RetentionLate.Round(time.Hour)),
+				"read the log of the workers for \"retention\""))
+			break
 		}
 	}
-	return []finding{ok(check, "nothing is late")}
+	changes, err := s.changedPolicies(ctx, db)
+	if err != nil {
+		return append(found, failed(check, pgerror.Explain(err).Error(), "retry"))
+	}
+	for _, c := range changes[:min(len(changes), maxChangedPolicies)] {
+		found = append(found, warning(check, c.Text(), "to take it back, apply the file with the earlier policy before that time"))
+	}
+	if more := len(changes) - maxChangedPolicies; more > 0 {
+		found = append(found, warning(check, fmt.Sprintf("the policies of %d other workflows change, too", more), "see verifyctl retention plan"))
+	}
+	if len(found) == 0 {
+		found = append(found, ok(check, "nothing is late"))
+	}
+	return found
+}
+
+// maxChangedPolicies bounds the lines of the doctor about policies.
+const maxChangedPolicies = 10
+
+// changedPolicies returns the policies of all tenants that do not count in full yet.
+func (s *session) changedPolicies(ctx context.Context, db *database) (all []bootstrap.RetentionChange, err error) {
+	e, err := s.engineOfHosts(ctx, db, bootstrap.Providers{})
+	if err != nil {
+		return nil, err
+	}
+	tenants, err := db.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		changes, err := e.RetentionChanges(ctx, t.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			all = append(all, bootstrap.RetentionChange{Tenant: t.ID, RetentionChange: c})
+		}
+	}
+	return all, nil
 }
 
 // erasing reports redactions that are not complete in time, and hosts without a ledger of erasures.
@@ -208,6 +254,14 @@ func erasing(all []pgadmin.Host) (found []finding) {
 			found = append(found, warning(check, fmt.Sprintf("%s has %d redactions that are not complete, the oldest for %s",
 				labelOf(h), facts.RedactionsPending, facts.RedactionPending.Round(time.Minute)),
 				"read its log: documents, the ledger of erasures, a snapshot or a vacuum cannot be written, or a transaction is open for long"))
+		}
+		if facts.LedgerProblem != "" {
+			found = append(found, failed(check, fmt.Sprintf("%s found the ledger of erasures damaged: %s", labelOf(h), facts.LedgerProblem),
+				"look for the whole ledger before a host starts again, or before the store is restored"))
+		}
+		if facts.LedgerOwed > 0 {
+			found = append(found, warning(check, fmt.Sprintf("%s cannot write %d entries to the ledger of erasures", labelOf(h), facts.LedgerOwed),
+				"read its log for \"ledger of erasures\""))
 		}
 		if facts.NoLedger {
 			found = append(found, warning(check, labelOf(h)+" has no ledger of erasures: a restored database has again what was redacted since",

@@ -156,6 +156,8 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 		func(h *pgadmin.Health) { h.RepeatedlyLost = 2 },
 		func(h *pgadmin.Health) { h.OverdueRuns = 4 },
 		func(h *pgadmin.Health) { h.FailedDeliveries = 5 },
+		func(h *pgadmin.Health) { h.MeasuresWait = 20 * time.Minute },
+		func(h *pgadmin.Health) { h.BrokenMeasures = 3 },
 	} {
 		r.health = sound()
 		change(&r.health)
@@ -179,6 +181,20 @@ func TestTheDoctorReportsProblemsAndAdvice(t *testing.T) {
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
 	w.ctl("doctor")
+	tenants, err := r.Tenants(t.Context())
+	if err != nil || len(tenants) == 0 {
+		t.Fatalf("there are %d tenants: %v", len(tenants), err)
+	}
+	for i, days := range []int{0, 0, -6, -20} { // the last one is too old
+		if err := r.Append(t.Context(), tenants[0].ID, verification.RunID(fmt.Sprint("incomplete-", i)), 0, store.Commit{Measures: []store.Measure{{
+			MeasureKey: store.MeasureKey{Name: store.MeasureIncomplete, Key: "done"}, Day: store.DayOf(began, time.UTC) + store.Day(days), Count: 1,
+		}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := w.ctl("doctor"), "3 runs completed without a value of their data in the last 7 days, at the ends done of "+tenants[0].Name; !strings.Contains(got, want) {
+		t.Errorf("the doctor says %s, want %s", got, want)
+	}
 	r.hosts[0].Bootstrap = r.files[0].Hash
 	w.ctl("apply testdata/fewer.yaml")
 	w.ctl("apply testdata/other.yaml")
@@ -241,5 +257,53 @@ func (w *world) holdStatuses(line string, want map[string]string) {
 	}
 	if strings.Contains(w.said.String(), "@:/?#") { // as the passwords of pgtest have it
 		w.t.Errorf("the password was printed:\n%s", w.transcript())
+	}
+}
+
+func TestTheDoctorWarnsWhileRunsAreKeyedAnew(t *testing.T) {
+	all := fleet(0)
+	for unkeyed, want := range map[int]health{0: healthOK, 2: healthWarn} {
+		all[0].Facts = cli.HostFacts{SearchKey: "k", Unkeyed: unkeyed}.String()
+		if found := searching(all); len(found) != 1 || found[0].Status != want {
+			t.Errorf("with %d workflows: %+v, want %s", unkeyed, found, want)
+		}
+	}
+}
+
+func TestTheDoctorFailsUntilAVersionIsAccepted(t *testing.T) {
+	version, other := strings.Repeat("ab", 32), strings.Repeat("cd", 32)
+	w := onMemory(t)
+	r := newRemembered()
+	w.server, r.health, r.hosts = r.server(), sound(), fleet(0)
+	waits := cli.ShrunkList{Version: version, Entries: 12, Accepted: 400}
+	facts := func(lists map[string]cli.ShrunkList) { r.hosts[0].Facts = cli.HostFacts{ShrunkLists: lists}.String() }
+	facts(map[string]cli.ShrunkList{"sanctions": waits})
+	has := func(command string, wants ...string) {
+		t.Helper()
+		before := w.said.Len()
+		w.ctl(command)
+		printed := w.said.String()[before:]
+		for _, want := range wants {
+			if !strings.Contains(printed, want) {
+				t.Errorf("%s printed %s, want %s", command, printed, want)
+			}
+		}
+	}
+	has("doctor", "fail    lists        web (0.0.0.0:8080) has a version of the list sanctions with 12 entries, in place of 400: its last version stays in use; "+
+		"look at the file; if it is right: verifyctl screening accept sanctions "+version, "exit 1")
+	has("screening accept sanctions "+version, "list: no host has loaded a list of this name yet")
+	r.lists = []pgadmin.AcceptedList{{List: "sanctions", Entries: 400}}
+	has("screening accept sanctions "+version[:8], "VERSION: must be the 64 hexadecimal digits")
+	has("screening accept sanctions "+version, "sanctions: accepted with 12 entries, in place of 400; hosts use it within 20 s")
+	has("screening accept sanctions "+other, "no live host says that this version waits", "accepted in place of 400 entries")
+	if got := r.lists[0]; got.Entries != 400 || len(got.Versions) != 2 || got.Versions[1] != version {
+		t.Errorf("accepted: %+v, want both versions, and the entries of before", got)
+	}
+	waits.InUse = true
+	facts(map[string]cli.ShrunkList{"sanctions": waits})
+	has("doctor", "it is in use, and every check against it needs a reviewer")
+	facts(nil)
+	if printed := w.ctl("doctor"); strings.Contains(printed, " lists ") {
+		t.Errorf("doctor printed %s, want nothing about lists", printed)
 	}
 }

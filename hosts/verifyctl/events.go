@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -26,44 +27,29 @@ func eventOf(e rules.Event) json.RawMessage {
 	return raw
 }
 
-// describe returns what a table shows of a fact. It leaves out the answers of customers
-// and the data of checks.
-func describe(f rules.Fact) string {
-	switch f := f.(type) {
+// describe returns what a table shows of an event: where it has no more to say, what a path says. It leaves out the answers of
+// customers and the data of checks.
+func describe(e rules.Event) string {
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // of the others a path says all
 	case rules.Started:
 		return fmt.Sprintf("%s, version %d", f.WorkflowName, f.Version)
 	case rules.Dispatched:
 		return fmt.Sprintf("%s by %s, dispatch %d", f.Node, f.Provider, f.Dispatch)
+	case rules.GroupBegan:
+		if !f.Each {
+			return string(f.Node)
+		}
 	case rules.ResultPending:
 		return fmt.Sprintf("%s, next poll at %s", f.Node, timestamp(f.PollAt))
-	case rules.CallbackReceived:
-		return string(f.Node) + ", polled at once"
 	case rules.PollFailed:
 		return fmt.Sprintf("%s, next poll at %s: %s", f.Node, timestamp(f.PollAt), f.Cause)
-	case rules.ResultRecorded:
-		if f.Passed {
-			return string(f.Node) + " passed"
-		}
-		return string(f.Node) + " failed"
 	case rules.DispatchFailed:
 		if f.RetryAt.IsZero() {
 			return fmt.Sprintf("%s, no retry: %s", f.Node, f.Cause)
 		}
 		return fmt.Sprintf("%s, retry at %s: %s", f.Node, timestamp(f.RetryAt), f.Cause)
-	case rules.ResultUnavailable:
-		return string(f.Node)
 	case rules.CustomerAwaited:
 		return fmt.Sprintf("%s, signal %s", f.Node, f.Signal)
-	case rules.JourneyOpened:
-		return string(f.Node)
-	case rules.DocumentUploaded:
-		return fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)
-	case rules.CustomerSubmitted:
-		return string(f.Node)
-	case rules.BranchTaken:
-		return fmt.Sprintf("%s to %s: %s", f.Node, f.Next, cmp.Or(f.When, "else"))
-	case rules.Skipped:
-		return skipped(f)
 	case rules.AskedAgain:
 		return askedAgain(f)
 	case rules.ReviewAsked:
@@ -74,43 +60,24 @@ func describe(f rules.Fact) string {
 		return verdict(rules.VerdictRecorded(f))
 	case rules.ProposalReturned:
 		return verdict(rules.VerdictRecorded{Decision: "sent back", By: f.By, Identity: f.Identity, Node: f.Node})
-	case rules.HitsFound:
-		return fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)
-	case rules.HitsCleared:
-		return fmt.Sprintf("%s, %d left out", f.Node, len(f.Cleared))
-	case rules.HitDecided:
-		return fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))
-	case rules.NoteAdded:
-		return "by " + f.By
-	case rules.Corrected:
-		return strings.Join(strings.Fields(fmt.Sprintf("%s %s by %s", f.Node, f.Field, f.By)), " ")
-	case rules.Assigned:
-		return assignment(f)
 	case rules.ReviewDueSoon:
 		return "due at " + timestamp(f.DueAt)
-	case rules.Completed:
-		if f.Outcome != "" {
-			return fmt.Sprintf("%s: %s", f.Node, f.Outcome)
-		}
-		return string(f.Node)
-	case rules.Failed:
-		return failure(f)
-	case rules.Expired:
-		return errorText(&f.Error)
-	case rules.Cancelled, rules.Erased, rules.DocumentsRemoved:
-		return ""
-	case rules.Held:
-		return "by " + f.By + ": " + f.Reason
-	case rules.HoldEnded:
-		return "by " + f.By
-	case rules.Restricted:
-		return "by " + f.By + ": " + f.Reason
-	case rules.RestrictionLifted:
-		return "by " + f.By + ": " + f.Reason
-	case rules.Redacted:
-		return "by " + cmp.Or(f.By, "a program")
+	}
+	if lines := stepLines(e, ""); len(lines) > 0 {
+		return lines[0]
 	}
 	return ""
+}
+
+// rejectedBefore says which other runs are rejected.
+func rejectedBefore(f rules.RejectedBefore) string {
+	runs := mapSlice(f.Runs, func(r rules.RejectedRun) string {
+		return fmt.Sprintf("%s, same %s", r.Run, strings.Join(mapSlice(r.By, func(by verification.EarlierBy) string { return string(by) }), " and "))
+	})
+	if f.Unknown {
+		runs = append(runs, "not every run was looked at")
+	}
+	return strings.Join(runs, "; ")
 }
 
 // askedAgain says what the customer is asked again, and why.
@@ -126,15 +93,20 @@ func askedAgain(f rules.AskedAgain) string {
 	return text
 }
 
-// skipped says which step was left out, and where the run went.
-func skipped(f rules.Skipped) string {
-	switch {
-	case f.Kept:
-		return fmt.Sprintf("%s: the answer stays, to %s", f.Node, f.Next)
-	case f.Next == "":
-		return string(f.Node) + ": its condition does not hold"
+// comparedAnew says which facts of a step differ after they were compared anew.
+func comparedAnew(f rules.Compared) string {
+	if len(f.Differs) == 0 {
+		return "compared again: all facts agree"
 	}
-	return fmt.Sprintf("%s: its condition does not hold, to %s", f.Node, f.Next)
+	return "compared again, differs: " + strings.Join(f.Differs, ", ")
+}
+
+// completion says with which outcome a run ended, and what its data lacks.
+func completion(f rules.Completed) string {
+	if len(f.Lacking) == 0 {
+		return f.Outcome
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s without %s (%s)", f.Outcome, strings.Join(f.Lacking, ", "), f.Cause))
 }
 
 func verdict(f rules.VerdictRecorded) string {

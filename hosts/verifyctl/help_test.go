@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -36,6 +38,36 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 			golden.Equal(t, "testdata/helps/"+strings.Join(path, "-")+".txt", []byte(got))
 		})
 	}
+}
+
+// The table of docs/verifyctl.md is printed from the help of the commands and the pages in their tags; -update writes it.
+func TestTheTableOfCommandsIsPrinted(t *testing.T) {
+	const page, header = "../../docs/verifyctl.md", "| command | |\n| --- | --- |\n"
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(raw), header)
+	_, after, _ := strings.Cut(rest, "\n\n")
+	if !found {
+		t.Fatalf("%s has no table of commands", page)
+	}
+	parser, err := kong.New(&commands{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	for _, leaf := range parser.Model.Leaves(true) {
+		command := "`" + strings.TrimPrefix(leaf.Path(), "verifyctl ")
+		for _, argument := range leaf.Positional {
+			command += " " + argument.Summary()
+		}
+		if command += "`"; leaf.Tag.Has("see") {
+			command = "[" + command + "](" + leaf.Tag.Get("see") + ")"
+		}
+		fmt.Fprintf(&table, "| %s | %s |\n", command, leaf.Help)
+	}
+	golden.Equal(t, page, []byte(before+header+table.String()+"\n"+after))
 }
 
 func TestAFlagOverridesItsVariable(t *testing.T) {

@@ -43,6 +43,7 @@ func (f listFlags) load(ctx context.Context, s *session, list string, as ...stri
 	if err != nil {
 		return nil, err
 	}
+	source.Today = s.clock.Now()
 	return watchlist.Load(ctx, source)
 }
 

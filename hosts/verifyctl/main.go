@@ -45,9 +45,9 @@ func main() {
 }
 
 type commands struct {
-	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file."`
+	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file." see:"bootstrap.md"`
 	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of a PostgreSQL database."`
-	Doctor    doctor            `cmd:"" help:"Look for problems."`
+	Doctor    doctor            `cmd:"" help:"Look for problems." see:"verifyctl.md#doctor"`
 	Store     storeCommands     `cmd:"" help:"Back up, copy, examine and repair the data of hosts."`
 	Host      hostCommands      `cmd:"" help:"Examine the hosts."`
 	Tenant    tenantCommands    `cmd:"" help:"Examine tenants."`
@@ -61,6 +61,7 @@ type commands struct {
 	Report    reportCommands    `cmd:"" help:"Verify printed reports."`
 	Screening screeningCommands `cmd:"" help:"Search and test lists, and compare names."`
 	Webhook   webhookCommands   `cmd:"" help:"Manage lifecycle webhooks and their deliveries."`
+	Reviewer  reviewerCommands  `cmd:"" help:"Sign reviewers out."`
 	Token     tokenCommands     `cmd:"" help:"Create signing keys and reviewers' tokens."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

@@ -97,7 +97,7 @@ func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 		{rules.CallbackReceived{Node: "pan", Digest: "d"}, "pan, polled at once"},
 		{rules.PollFailed{Node: "pan", Cause: "timeout", PollAt: at}, "pan, next poll at 2026-01-05T09:00:00Z: timeout"},
 		{rules.DispatchFailed{Node: "pan", Cause: "timeout"}, "pan, no retry: timeout"},
-		{rules.ResultUnavailable{Node: "pan"}, "pan"},
+		{rules.ResultUnavailable{Node: "pan"}, "pan: unavailable"},
 		{rules.JourneyOpened{Node: "consent"}, "consent"},
 		{rules.DocumentUploaded{Node: "card", Field: "front", MediaType: "image/png", Size: 12}, "card, image/png, 12 bytes for front"},
 		{rules.VerdictRecorded{Decision: "approve"}, "approve"},
@@ -106,12 +106,15 @@ func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 		{rules.ProposalReturned{By: "ben"}, "sent back by ben"},
 		{rules.HitsFound{Node: "pep", List: "sanctions", ListVersion: "0123456789abcdef", Hits: []verification.Hit{{}}}, "pep, 1 in version 0123456789ab of sanctions"},
 		{rules.HitDecided{Node: "pep", List: "sanctions", Entry: "e-1", Match: rules.MatchOther, By: "asha"}, "pep, e-1 of sanctions: other by asha"},
-		{rules.Completed{Node: "done"}, "done"},
-		{rules.Completed{Node: "done", Outcome: "declined"}, "done: declined"},
+		{rules.Completed{Node: "done"}, "done: end"},
+		{rules.Completed{Node: "done", Outcome: "declined"}, "done: end declined"},
 		{rules.Failed{Node: "pan", Error: rules.RunError{Code: "CHECK_FAILED", Check: "pan"}, Cause: "timeout"}, "pan: CHECK_FAILED pan: timeout"},
-		{rules.Expired{Error: rules.RunError{Code: "LINK_EXPIRED"}}, "LINK_EXPIRED"},
+		{rules.Expired{Error: rules.RunError{Code: "LINK_EXPIRED"}}, "expired: LINK_EXPIRED"},
+		{rules.GroupDecided{Node: "checks", Type: "checks"}, "checks: not met"},
+		{rules.NoAnswer{Node: "pan", Outcome: "no_coverage"}, "pan: no_coverage"},
+		{rules.Redirected{Node: "kyc", URL: "https://vendor.example/s?t=secret"}, "kyc: the customer is led to vendor.example"},
 	} {
-		if got := describe(tt.fact); got != tt.want {
+		if got := describe(rules.Event{Fact: tt.fact}); got != tt.want {
 			t.Errorf("describe(%T) = %q, want %q", tt.fact, got, tt.want)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 )
 
 type migrateCommands struct {
-	Up     migrateUp     `cmd:"" help:"Apply the missing migrations."`
-	Down   migrateDown   `cmd:"" help:"Revert the newest migration and delete the data of its tables."`
-	Status migrateStatus `cmd:"" help:"List the migrations."`
+	Up     migrateUp     `cmd:"" help:"Apply the missing migrations." see:"operations.md#upgrade-and-rollback"`
+	Down   migrateDown   `cmd:"" help:"Revert the newest migration and delete the data of its tables." see:"operations.md#upgrade-and-rollback"`
+	Status migrateStatus `cmd:"" help:"List the migrations." see:"operations.md#upgrade-and-rollback"`
 }
 
 type migrateUp struct {

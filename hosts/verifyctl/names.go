@@ -61,7 +61,7 @@ func namesIn(s *session, path string, each func(screened) error) error {
 			return fmt.Errorf("--names: line %d: %w", line, err)
 		}
 		birth := field("birth_date")
-		if birth != "" && !watchlist.IsDate(birth) {
+		if birth != "" && !possibleBirth(s, kind, birth) {
 			return fmt.Errorf("--names: line %d: birth_date %s", line, dateRule)
 		}
 		countries, err := countryCodes(strings.Split(field("countries"), ";"))

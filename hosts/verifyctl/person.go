@@ -25,7 +25,7 @@ import (
 )
 
 type personCommands struct {
-	Export personExport `cmd:"" help:"Write all that is kept about a person into a ZIP file."`
+	Export personExport `cmd:"" help:"Write all that is kept about a person into a ZIP file." see:"verifyctl.md#a-persons-file"`
 }
 
 type personExport struct {
@@ -159,6 +159,9 @@ func (c personExport) Run(ctx context.Context, s *session) error {
 	}
 	if made.Missing > 0 {
 		s.note(fmt.Sprintf("documents that the document store does not have: %d; see index.txt", made.Missing))
+	}
+	if made.Differ {
+		s.note("the runs name different people: check whose data the file has before it is handed over (--run takes one run)")
 	}
 	return s.say(false, nil, "%s: runs %d, documents %d", oneLine(name), made.Runs, made.Documents)
 }

@@ -123,8 +123,8 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	right := map[string]string{
-		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok",
-		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "redactions": "ok", "retention": "ok", "bootstrap": "ok", "counts": "ok",
+		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok", "numbers": "ok",
+		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "bootstrap": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
@@ -148,12 +148,19 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 		VALUES ('sanctions', 'v2', 'a dead host', now() - interval '1 hour', now() - interval '1 hour', true)`); err != nil {
 		t.Fatal(err)
 	}
+	// Nobody adds the measures up, and the doctor cannot: a trigger stands for a table that refuses changes.
+	if _, err := conn.Exec(t.Context(), `
+INSERT INTO verifyd.measure_log (tenant_id, measures, logged_at) SELECT tenant_id, '[]', now() - interval '10 minutes' FROM verifyd.tenants LIMIT 1;
+CREATE FUNCTION verifyd.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '55000'; END $$;
+CREATE TRIGGER refuse BEFORE DELETE ON verifyd.measure_log FOR EACH STATEMENT EXECUTE FUNCTION verifyd.refuse()`); err != nil {
+		t.Fatal(err)
+	}
 	if err := hosts.RemoveHost(t.Context(), host.ID); err != nil {
 		t.Fatal(err)
 	}
 	wrong := map[string]string{
-		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok",
-		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "redactions": "ok", "retention": "ok", "bootstrap": "warn", "counts": "fail",
+		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok", "numbers": "fail",
+		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "ends": "fail", "redactions": "ok", "retention": "ok", "bootstrap": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin
 	w.holdStatuses("doctor --counts --json", wrong)

@@ -27,9 +27,9 @@ import (
 )
 
 type providerCommands struct {
-	List     providerList     `cmd:"" help:"List the built-in providers, and those of a bootstrap file."`
-	Validate providerValidate `cmd:"" help:"Report every problem of the providers of a bootstrap file."`
-	Call     providerCall     `cmd:"" help:"Call a provider once, and print the request and the result."`
+	List     providerList     `cmd:"" help:"List the built-in providers, and those of a bootstrap file." see:"providers.md#testing"`
+	Validate providerValidate `cmd:"" help:"Report every problem of the providers of a bootstrap file." see:"providers.md#testing"`
+	Call     providerCall     `cmd:"" help:"Call a provider once, and print the request and the result." see:"providers.md#testing"`
 }
 
 type bootstrapFlag struct {
@@ -70,6 +70,7 @@ type providerJSON struct {
 	Summary  string                `json:"summary"`
 	With     json.RawMessage       `json:"with,omitempty"` // the JSON Schema of with
 	Data     json.RawMessage       `json:"data,omitempty"` // the JSON Schema of the data
+	Screens  bool                  `json:"screens,omitempty"`
 }
 
 // Run prints the built-in providers, then those of all tenants, then those of each
@@ -105,10 +106,8 @@ func newProviderJSON(d definition.Provider, t verification.TenantID, p verificat
 	if l, ok := p.(verification.CallLimiter); ok {
 		out.MaxCalls = l.MaxCalls()
 	}
-	if described, ok := p.(verification.Describer); ok {
-		v := described.Describe()
-		out.Summary, out.With, out.Data = v.Summary, json.RawMessage(v.With), json.RawMessage(v.Data)
-	}
+	v := workflow.Describe(p)
+	out.Summary, out.With, out.Data, out.Screens = v.Summary, json.RawMessage(v.With), json.RawMessage(v.Data), v.Screens
 	return out
 }
 

@@ -174,6 +174,7 @@ func TestABuiltInCheckIsCalledWithoutABootstrapFile(t *testing.T) {
 		{[]string{"offline.iban", "--handle", "7"}, 1, "error    the provider cannot be polled\n"},
 		{[]string{"offline.age", "--tenant", "Bank", "--with", `{"birth_date":"1990-05-17","min_years":18}`}, 0, "outcome  passed\n"},
 		{[]string{"offline.name_match", "--with", `{"name":"Asha Rao","other":"Rao, Asha"}`}, 0, "outcome  passed\n"},
+		{[]string{"offline.earlier_runs", "--with", `{"by":["reference"]}`}, 1, "works only as a check of a run"},
 		{[]string{"offline.ibann"}, 2, "required for offline.ibann, which is not built in; did you mean offline.iban? (built in: offline.aadhaar, "},
 		{[]string{"offline.screening"}, 2, "--bootstrap (VERIFYD_BOOTSTRAP): required for offline.screening, the file with the lists; verifyctl screening search searches a list without it\n"},
 		{[]string{"offline.screening", "--bootstrap", lists, "--with", `{"list":"watched","name":"Viktor Samojskow","kind":"person"}`}, 0, `"name":"Viktor Samojskow"`},

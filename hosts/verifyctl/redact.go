@@ -43,8 +43,9 @@ type searchChecker interface {
 	SearchCheck(ctx context.Context, check string) (string, error)
 }
 
-// read sets the search key of a database. A key that is not the one of the hosts finds nobody, so it is refused.
-func (f searchKeyFlags) read(ctx context.Context, flags databaseFlag, db *database) error {
+// read sets the search key of a database, which may be missing unless it is required. A key that is not the one of the hosts
+// finds nobody, so it is refused.
+func (f searchKeyFlags) read(ctx context.Context, flags databaseFlag, db *database, required bool) error {
 	keys := folderKeys{flags.DataDir}
 	switch {
 	case f.SearchKey != "":
@@ -62,7 +63,10 @@ func (f searchKeyFlags) read(ctx context.Context, flags databaseFlag, db *databa
 		}
 		db.searchKey = key
 	}
-	if db.searchKey == nil {
+	switch {
+	case db.searchKey == nil && !required:
+		return nil
+	case db.searchKey == nil:
 		return fmt.Errorf("%s: required with --person: without the key of the hosts, no run is found by a person", cli.Setting("search-key"))
 	}
 	first, err := "", error(nil)
@@ -121,10 +125,8 @@ func (c runRedact) Run(ctx context.Context, s *session) error {
 		})
 	}
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
-		if c.Person != "" {
-			if err := c.read(ctx, c.databaseFlag, db); err != nil {
-				return err
-			}
+		if err := c.read(ctx, c.databaseFlag, db, c.Person != ""); err != nil {
+			return err
 		}
 		e, err := s.engine(db, bootstrap.Providers{})
 		if err != nil {
@@ -151,7 +153,9 @@ func (c runRedact) redactFound(ctx context.Context, s *session, e *engine.Engine
 			return errors.New("--person: has no words")
 		}
 	}
-	all, err := e.RedactRuns(ctx, t, q, s.operator, func(found []rules.Summary) error { return c.confirm(s, found) })
+	all, err := e.RedactRuns(ctx, t, q, s.operator, func(found []rules.Summary, left []engine.RunRedaction) error {
+		return c.confirm(s, found, left)
+	})
 	if errors.Is(err, errDryRun) {
 		return nil
 	}
@@ -162,7 +166,7 @@ func (c runRedact) redactFound(ctx context.Context, s *session, e *engine.Engine
 	for _, one := range all {
 		line := redactedRun{ID: one.Run, Redacted: one.Err == nil}
 		if one.Err != nil {
-			line.Reason, refused = strings.TrimPrefix(one.Err.Error(), "run: "), true
+			line.Reason, refused = reasonOf(one), true
 		}
 		lines = append(lines, line)
 	}
@@ -185,8 +189,17 @@ func (c runRedact) redactFound(ctx context.Context, s *session, e *engine.Engine
 	return err
 }
 
+// reasonOf says why a run is not redacted.
+func reasonOf(r engine.RunRedaction) string { return strings.TrimPrefix(r.Err.Error(), "run: ") }
+
+// foundRun is a run that is found, and why it is not redacted if it is not.
+type foundRun struct {
+	apitypes.Run
+	Reason string `json:"reason,omitempty"`
+}
+
 // confirm lists the runs, and asks whether they are meant.
-func (c runRedact) confirm(s *session, found []rules.Summary) error {
+func (c runRedact) confirm(s *session, found []rules.Summary, left []engine.RunRedaction) error {
 	switch {
 	case len(found) == 0 && c.Person != "":
 		return notFound("run", "no run of the tenant is found by these words")
@@ -196,8 +209,12 @@ func (c runRedact) confirm(s *session, found []rules.Summary) error {
 		return nil
 	}
 	now := s.clock.Now().UTC()
-	runs := mapSlice(found, func(r rules.Summary) apitypes.Run { return apitypes.NewRun(r.View(now)) })
-	if err := printList(s, c.JSON, runs, "ID REFERENCE_ID STATUS STARTED_AT COMPLETED_AT"); err != nil {
+	reasons := map[verification.RunID]string{}
+	for _, one := range left {
+		reasons[one.Run] = reasonOf(one)
+	}
+	runs := mapSlice(found, func(r rules.Summary) foundRun { return foundRun{apitypes.NewRun(r.View(now)), reasons[r.ID]} })
+	if err := printList(s, c.JSON, runs, "ID REFERENCE_ID STATUS STARTED_AT COMPLETED_AT REASON"); err != nil {
 		return err
 	}
 	switch {
@@ -206,7 +223,11 @@ func (c runRedact) confirm(s *session, found []rules.Summary) error {
 	case c.Yes:
 		return nil
 	}
-	fmt.Fprintf(s.stderr, "The personal data of the runs above (%d) is removed for good. Type yes to go on:\n", len(found))
+	but := ""
+	if len(left) > 0 {
+		but = fmt.Sprintf(", but for the %d with a reason", len(left))
+	}
+	fmt.Fprintf(s.stderr, "The personal data of the runs above (%d) is removed for good%s. Type yes to go on:\n", len(found)-len(left), but)
 	answer, _ := bufio.NewReader(s.stdin).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
 		return errors.New("nothing was redacted: the answer was not yes (--yes does not ask)")

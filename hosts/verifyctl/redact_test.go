@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
@@ -42,6 +43,16 @@ func TestTheRunsOfAPersonAreRedacted(t *testing.T) {
 			}
 			begin(ended, "person-1", `{"name":"Asha Rao","born":"1990-01-31"}`)
 			begin(ended, "person-1", `{"name":"Asha Rao","born":"1990-01-31"}`)
+			for i, person := range []string{"person-1", "person-5"} { // found by the name, and only the second one is held
+				run := w.kit.Start(ended, engine.StartRequest{ReferenceID: person, Input: verification.Data(`{"name":"Asha Rao"}`)}).ID
+				w.kit.Settle()
+				if err := w.kit.Clock.Advance(t.Context(), time.Second); err != nil {
+					t.Fatal(err)
+				}
+				command := []string{"restrict", "hold"}[i]
+				w.ctl("run " + command + " " + string(run) + " --reason contested")
+			}
+			w.transcript()
 			begin(waiting, "person-1", `{"name":"Asha Rao"}`)
 			begin(ended, "person-2", `{"name":"Asha Iyer","born":"1988-04-12"}`)
 			begin(ended, "person-3", `{"name":"Asha Iyer","born":"1990-01-31"}`)
@@ -66,6 +77,7 @@ func TestTheRunsOfAPersonAreRedacted(t *testing.T) {
 			}
 			w.env["VERIFYD_SEARCH_KEY"] = testSearchKey
 			w.said.Write(said)
+			w.ctl("run redact --tenant TENANT --person Asha --dry-run")
 			w.ctl("run redact --tenant TENANT --person Asha --born 1990-01-31 --dry-run --json")
 			w.ctl("run redact --tenant TENANT --person Asha --born 1988-04-12 --yes")
 			w.ctl("run redact --tenant TENANT --person Nobody --yes")

@@ -15,7 +15,7 @@ import (
 )
 
 type reportCommands struct {
-	Verify reportVerify `cmd:"" help:"Verify the signature of a printed report."`
+	Verify reportVerify `cmd:"" help:"Verify the signature of a printed report." see:"reports.md#signature"`
 }
 
 type reportVerify struct {

@@ -12,7 +12,7 @@ import (
 )
 
 type retentionCommands struct {
-	Plan retentionPlan `cmd:"" help:"Count by workflow what retention would remove now, and what it would keep."`
+	Plan retentionPlan `cmd:"" help:"Count by workflow what retention would remove now and later, and what it would keep." see:"data-protection.md#retention"`
 }
 
 type retentionPlan struct {
@@ -23,7 +23,7 @@ type retentionPlan struct {
 // Run prints the counts, and changes nothing.
 func (c retentionPlan) Run(ctx context.Context, s *session) error {
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
-		e, err := s.engine(db, bootstrap.Providers{})
+		e, err := s.engineOfHosts(ctx, db, bootstrap.Providers{})
 		if err != nil {
 			return err
 		}
@@ -34,6 +34,10 @@ func (c retentionPlan) Run(ctx context.Context, s *session) error {
 		if !all {
 			s.note(fmt.Sprintf("only the oldest %d runs of each workflow were counted", engine.MaxRetentionPlan))
 		}
-		return printList(s, c.JSON, counts, "WORKFLOW OUTCOME RUNS")
+		if len(counts) == 0 && !c.JSON {
+			s.note("nothing is due")
+			return nil
+		}
+		return printList(s, c.JSON, counts, "WORKFLOW OUTCOME RUNS FROM")
 	})
 }

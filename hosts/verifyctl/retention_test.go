@@ -3,6 +3,9 @@
 package main
 
 import (
+	"bytes"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,4 +50,35 @@ func TestThePlanOfRetentionCountsWhatIsDue(t *testing.T) {
 			golden.Equal(t, "testdata/talks/retention.txt", w.transcript())
 		})
 	}
+}
+
+func TestAChangedPolicyIsToldBeforeItCounts(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *world{"memory": onMemory, "folder": onFolder} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t)
+			w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
+			w.ctl("apply testdata/policy-long.yaml")
+			w.transcript()
+			for range 3 {
+				w.start(records, "person-1") // it completes at once
+			}
+			w.kit.Advance(5 * 24 * time.Hour)
+			w.ctl("apply --dry-run testdata/policy-short.yaml")
+			w.ctl("apply testdata/policy-short.yaml")
+			w.ctl("retention plan --tenant TENANT")
+			if got := w.ctl("doctor"); !strings.Contains(got, "warn    retention") || !strings.Contains(got, "3 redacted from") {
+				t.Errorf("the doctor says %s, want the change", got)
+			}
+			w.ctl("apply testdata/policy-long.yaml")
+			w.ctl("retention plan --tenant TENANT")
+			golden.Equal(t, "testdata/talks/retention-change.txt", withoutDoctor(w.transcript()))
+		})
+	}
+}
+
+// withoutDoctor cuts the lines of the doctor, which name the folder.
+func withoutDoctor(transcript []byte) []byte {
+	from := bytes.Index(transcript, []byte("$ verifyctl doctor"))
+	to := from + bytes.Index(transcript[from:], []byte("\n$ verifyctl apply")) + 1
+	return slices.Concat(transcript[:from], transcript[to:])
 }

@@ -22,12 +22,12 @@ import (
 type runCommands struct {
 	List       runList       `cmd:"" help:"List the runs of a tenant."`
 	Show       runShow       `cmd:"" help:"Show one run: its status, its cards and, with --events, its history."`
-	Redact     runRedact     `cmd:"" help:"Remove the personal data of a run for good."`
-	Correct    runCorrect    `cmd:"" help:"Record a correction beside a value of a run."`
-	Hold       runHold       `cmd:"" help:"Put a run under a hold, so that nothing of it is removed."`
-	Release    runRelease    `cmd:"" help:"End the hold of a run."`
-	Restrict   runRestrict   `cmd:"" help:"Keep the personal data of a run, and hide it."`
-	Unrestrict runUnrestrict `cmd:"" help:"Show the personal data of a restricted run again."`
+	Redact     runRedact     `cmd:"" help:"Remove the personal data of a run for good." see:"data-protection.md#redaction"`
+	Correct    runCorrect    `cmd:"" help:"Record a correction beside a value of a run." see:"data-protection.md#corrections"`
+	Hold       runHold       `cmd:"" help:"Put a run under a hold, so that nothing of it is removed." see:"data-protection.md#redaction"`
+	Release    runRelease    `cmd:"" help:"End the hold of a run." see:"data-protection.md#redaction"`
+	Restrict   runRestrict   `cmd:"" help:"Keep the personal data of a run, and hide it." see:"data-protection.md#restriction"`
+	Unrestrict runUnrestrict `cmd:"" help:"Show the personal data of a restricted run again." see:"data-protection.md#restriction"`
 }
 
 type runList struct {
@@ -149,6 +149,7 @@ type shownRun struct {
 	apitypes.Report
 	ActionRequired *rules.Action     `json:"action_required"`
 	DecidedBy      string            `json:"decided_by,omitempty"`
+	Hits           []shownHit        `json:"hits,omitempty"`
 	Events         []json.RawMessage `json:"events,omitempty"`
 }
 
@@ -169,8 +170,9 @@ func (c runShow) Run(ctx context.Context, s *session) error {
 		history = rules.Shown(history)
 		now := s.clock.Now().UTC()
 		run := rules.Fold(id, history).AsOf(now)
+		report := rules.MakeReport(id, history, now)
 		shown := shownRun{
-			Report:         apitypes.NewReport(rules.MakeReport(id, history, now)),
+			Report: apitypes.NewReport(report), Hits: hitsOf(report),
 			ActionRequired: run.Summary().View(now).Action,
 		}
 		if shown.Decision != nil && shown.Decision.Verdict() {
@@ -233,12 +235,22 @@ func (r shownRun) print(s *session, history []rules.Event, events bool) error {
 		names := []string{"CARD", "TYPE", "STATUS", "DISPATCHES", "STARTED_AT", "COMPLETED_AT", "REASON"}
 		err = s.table(names, slices.Concat(mapSlice(r.Cards, cardRows)...))
 	}
+	if err == nil && len(r.Unscreened) > 0 {
+		fmt.Fprintln(s.stdout)
+		err = s.table([]string{"UNSCREENED", "LABEL", "REASON"}, mapSlice(r.Unscreened, func(u rules.Unscreened) []string {
+			return []string{string(u.NodeID), u.Label, u.Reason()}
+		}))
+	}
+	if err == nil && len(r.Hits) > 0 {
+		fmt.Fprintln(s.stdout)
+		err = s.table([]string{"CARD", "LIST", "ENTRY", "HIT", "BY"}, mapSlice(r.Hits, shownHit.row))
+	}
 	if err != nil || !events {
 		return err
 	}
 	fmt.Fprintln(s.stdout)
 	return s.table([]string{"AT", "EVENT", "DESCRIPTION"}, mapSlice(history, func(e rules.Event) []string {
-		return []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind(), describe(e.Fact)}
+		return []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z"), e.Kind(), describe(e)}
 	}))
 }
 

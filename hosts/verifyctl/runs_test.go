@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/apitypes"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 func TestEarlierVisitsHaveRowsBelowTheirCard(t *testing.T) {
@@ -26,5 +29,18 @@ func TestEarlierVisitsHaveRowsBelowTheirCard(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunShowSaysWhoWasNotScreened(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	shown := shownRun{Report: apitypes.Report{Unscreened: []rules.Unscreened{{NodeID: "owner[2].lists", Label: "Owner 2 of 2: Lists", Why: "decided"}}}}
+	s := bare(&stdout, &stderr)
+	if err := shown.print(&s, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	const want = "owner[2].lists  Owner 2 of 2: Lists  Nobody was screened: the group was decided before this check was called."
+	if got := stdout.String(); !strings.Contains(got, want) {
+		t.Errorf("run show prints\n%s, want\n%s", got, want)
 	}
 }

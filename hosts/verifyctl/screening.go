@@ -12,19 +12,27 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type screeningCommands struct {
-	List    screeningList    `cmd:"" help:"List the lists of a bootstrap file, and what could not be read in them."`
-	Search  screeningSearch  `cmd:"" help:"Search a list for a name."`
-	Test    screeningTest    `cmd:"" help:"Search every name of a list, and the parts of names, in the list itself, and report those that are not found."`
-	Compare screeningCompare `cmd:"" help:"Compare two names, or pairs of names from stdin."`
-	Diff    screeningDiff    `cmd:"" help:"Report which names match a new version of a list, but not the old one."`
+	List    screeningList    `cmd:"" help:"List the lists of a bootstrap file, and what could not be read in them." see:"screening.md#trying-names"`
+	Search  screeningSearch  `cmd:"" help:"Search a list for a name." see:"screening.md#trying-names"`
+	Test    screeningTest    `cmd:"" help:"Search every name of a list in the list itself, and report those that are not found." see:"screening.md#trying-names"`
+	Compare screeningCompare `cmd:"" help:"Compare two names, or pairs of names from stdin." see:"screening.md#trying-names"`
+	Accept  screeningAccept  `cmd:"" help:"Accept a version of a list that lost more than half of the entries, for all hosts of a store." see:"screening.md"`
+	Diff    screeningDiff    `cmd:"" help:"Report which names match a new version of a list, but not the old one." see:"screening.md#trying-names"`
 }
 
-const dateRule = "must be YYYY, YYYY-MM or YYYY-MM-DD"
+const dateRule = "must be YYYY, YYYY-MM or YYYY-MM-DD, and a date on which a person can have been born"
+
+// possibleBirth reports whether a text is a birth date that a search compares: of a company, no date is.
+func possibleBirth(s *session, kind names.Kind, date string) bool {
+	return birthdate.Is(date) && (kind == names.Company || birthdate.Plausible(date, s.clock.Now()))
+}
 
 type screeningSearch struct {
 	List      string   `arg:"" help:"List file, or the name of a list in the bootstrap file."`
@@ -46,7 +54,7 @@ type searchJSON struct {
 
 // Run prints the entries that are like the name, and why.
 func (c screeningSearch) Run(ctx context.Context, s *session) error {
-	if c.BirthDate != "" && !watchlist.IsDate(c.BirthDate) {
+	if c.BirthDate != "" && !possibleBirth(s, names.Kind(c.Kind), c.BirthDate) {
 		return errors.New("--birth-date: " + dateRule)
 	}
 	countries, err := countryCodes(c.Country)
@@ -98,7 +106,13 @@ func (c screeningCompare) Run(ctx context.Context, s *session) error {
 	if c.JSON {
 		return s.json(compared)
 	}
-	return s.attributes([2]string{"score", scoreText(compared.Score)}, [2]string{"reasons", strings.Join(compared.Reasons, "; ")})
+	rows := [][2]string{{"score", scoreText(compared.Score)}, {"reasons", strings.Join(compared.Reasons, "; ")}}
+	for i, read := range compared.ReadAs {
+		if rows = append(rows, [2]string{fmt.Sprintf("name %d read as", i+1), read}); len(compared.Parts[i]) > 0 {
+			rows = append(rows, [2]string{"also searched as", strings.Join(compared.Parts[i], "; ")})
+		}
+	}
+	return s.attributes(rows...)
 }
 
 // comparePairs writes each row of stdin with its score. A pair with a name that has no
@@ -229,7 +243,7 @@ func newHits(before, after *watchlist.List, who watchlist.Subject, reviewAt floa
 		return nil, err
 	}
 	return slices.DeleteFunc(found.Hits, func(h watchlist.Hit) bool {
-		return slices.ContainsFunc(known.Hits, func(k watchlist.Hit) bool { return k.ID == h.ID })
+		return slices.ContainsFunc(known.Hits, func(k watchlist.Hit) bool { return k.ID == h.ID || verification.Hit(h).Was(k.ID, k.Digest) })
 	}), nil
 }
 

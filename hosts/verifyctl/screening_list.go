@@ -46,6 +46,7 @@ func (c screeningList) Run(ctx context.Context, s *session) error {
 	rows, failed := []listJSON{}, false
 	for _, source := range lists {
 		row := listJSON{Name: source.Name}
+		source.Today = s.clock.Now()
 		l, err := watchlist.Load(ctx, source)
 		if err != nil {
 			row.Error, failed = err.Error(), true

@@ -55,7 +55,8 @@ func TestScreeningRefusesArgumentsThatMeanNothing(t *testing.T) {
 	for line, want := range map[string]string{
 		"search " + fictional + " Asha --review-at 0.49":      "--review-at: must be 0.5 to 1",
 		"search " + fictional + " Asha --review-at 1.01":      "--review-at: must be 0.5 to 1",
-		"search " + fictional + " Asha --birth-date 1.1.1961": "--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD",
+		"search " + fictional + " Asha --birth-date 1.1.1961": "--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD, and a date on which a person can have been born",
+		"search " + fictional + " Asha --birth-date 2569":     "--birth-date: must be YYYY, YYYY-MM or YYYY-MM-DD, and a date on which a person can have been born",
 		"search " + fictional + " Asha --country Indja":       "--country: \"Indja\" is not a country: give its name or its code, such as India, IN, IND or 356",
 		"compare Asha":            "give two names, or --csv and pairs on stdin",
 		"compare Asha Rao --csv":  "give two names, or --csv and pairs on stdin",
@@ -177,7 +178,7 @@ func TestListsHaveTheColumnsOfTheBootstrapFile(t *testing.T) {
 		{"search", "internal", "Iwan Petrov", "--bootstrap", file},
 		{"search", list, "Ivan Petrow", "--columns", "name=full_name"},
 	} {
-		if out, problems, code := screen(t, "", args...); code != exitDone || !strings.Contains(out, "line-2") {
+		if out, problems, code := screen(t, "", args...); code != exitDone || !strings.Contains(out, "1.000  said-") {
 			t.Errorf("%v: exit code %d, %q, %q, want the entry of line 2", args, code, out, problems)
 		}
 	}
@@ -205,9 +206,14 @@ func TestTheTestOfAListSearchesItsNames(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &tested); err != nil || code != exitDone || tested.Searched != 3 || len(tested.Lost) != 0 || tested.P99 <= 0 {
 		t.Errorf("exit code %d, %s, %q, %v, want three names, found", code, out, problems, err)
 	}
-	wanted := "kind,name,id\nperson,Ivan Petrow,line-2\nperson,Ivan Petrow,line-3\nperson,Iwan Petrov,\nperson,Asha Rao,\n"
+	out, _, _ = screen(t, "", "search", list, "Ivan Petrow", "--columns", "name=full_name", "--json")
+	var found searchJSON
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 {
+		t.Fatalf("%s, %v, want one hit", out, err)
+	}
+	wanted := "kind,name,id\nperson,Ivan Petrow," + found.Hits[0].ID + "\nperson,Ivan Petrow,another\nperson,Iwan Petrov,\nperson,Asha Rao,\n"
 	out, problems, code = screen(t, wanted, "test", list, "--columns", "name=full_name", "--names", "-")
-	const want = "ID      KIND    NAME\nline-3  person  Ivan Petrow\nline-5  person  Asha Rao\n"
+	const want = "ID       KIND    NAME\nanother  person  Ivan Petrow\nline-5   person  Asha Rao\n"
 	if code != exitProblems || out != want || problems != "verifyctl: 4 names were searched, 2 are not found\n" {
 		t.Errorf("exit code %d, %q, %q, want the names of the rows 3 and 5", code, out, problems)
 	}

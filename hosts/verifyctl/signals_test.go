@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,10 +62,10 @@ func feed(t *testing.T, p *process.Process, file, text string) *os.File {
 	return f
 }
 
-// signalUntilItEnds sends a signal until the process ends, or for ten seconds.
+// signalUntilItEnds sends a signal until the process ends, or for two minutes.
 func signalUntilItEnds(t *testing.T, p *process.Process, s syscall.Signal) {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(2 * time.Minute)
 	for {
 		_ = p.Cmd.Process.Signal(s) // fails when it has ended
 		select {
@@ -79,6 +80,10 @@ func signalUntilItEnds(t *testing.T, p *process.Process, s syscall.Signal) {
 }
 
 func TestASecondSignalEndsTheProgram(t *testing.T) {
+	// A process ignores the signals that its parent ignores, as a shell has jobs in the background ignore SIGINT.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(heard)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		file := pipe(t)
 		p, _ := program(t, "workflow", "validate", file)
@@ -108,13 +113,14 @@ func large() string {
 func TestValidationStopsAtTheFirstSignal(t *testing.T) {
 	file := pipe(t)
 	p, stderr := program(t, "workflow", "validate", file)
-	_ = feed(t, p, file, large()).Close()
+	f := feed(t, p, file, large())
 	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+	_ = f.Close() // the validation begins, with the signal under way
 	select {
 	case <-p.Ended():
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		_ = p.Cmd.Process.Kill()
 		t.Fatal("the program did not end")
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 type storeCommands struct {
-	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs."`
-	Copy   storeCopy   `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back."`
-	Check  storeCheck  `cmd:"" help:"Look for damage in the journal of a data folder."`
-	Repair storeRepair `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it."`
+	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs." see:"data-folder.md"`
+	Copy   storeCopy   `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back." see:"data-folder.md#from-a-folder-to-postgresql-and-back"`
+	Check  storeCheck  `cmd:"" help:"Look for damage in the journal of a data folder." see:"data-folder.md"`
+	Repair storeRepair `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it." see:"data-folder.md"`
 }
 
 type storeBackup struct {

@@ -17,9 +17,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type storeCheck struct {
@@ -43,7 +47,9 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 		err = s.printReport(r)
 	}
 	switch {
-	case err != nil || len(r.Damage) == 0 && !r.Foreign:
+	case err == nil && len(r.Damage) == 0 && !r.Foreign:
+		return c.ledger(ctx, s, r.Ledger)
+	case err != nil:
 		return err
 	case len(r.Damage) == 0:
 		s.note("the end of the journal is not what a write leaves that was not completed: find out why the disk has changed; the next start moves it to a file in " + c.Dir.Journal())
@@ -55,6 +61,31 @@ func (c storeCheck) Run(ctx context.Context, s *session) error {
 	}
 	s.note("no host opens this folder: find out why the disk has changed, and " + advice)
 	return errProblems
+}
+
+// ledger compares the ledger of erasures in the folder with what the journal knows of it.
+func (c storeCheck) ledger(ctx context.Context, s *session, known store.LedgerRecord) error {
+	of := memory.New()
+	if err := of.SaveRecords(ctx, []store.Record{known}); err != nil {
+		return err
+	}
+	entries, err := checkLedger(ctx, c.Dir, of)
+	if damaged := (*engine.LedgerError)(nil); errors.As(err, &damaged) {
+		s.note(damaged.Error() + "; no host starts on the folder: look for the whole ledger, or accept its state as the host says")
+		return errProblems
+	}
+	if last := known.Mark.Last; err == nil && entries > last && last > 0 {
+		s.note(fmt.Sprintf("the ledger of erasures has %d entries, and the journal knows %d: the next start does again what the others say", entries, last))
+	}
+	return err
+}
+
+// checkLedger compares the ledger of erasures in a folder with a store. A folder whose uploads are elsewhere has none.
+func checkLedger(ctx context.Context, folder datadir.Folder, of store.LedgerStore) (entries int64, err error) {
+	if _, err := os.Stat(folder.Documents()); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return engine.CheckLedger(ctx, of, blob.LedgerFile(folder.Erasures()))
 }
 
 // markedBy says what was on disk at the last mark of a damaged journal.

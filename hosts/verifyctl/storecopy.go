@@ -91,6 +91,12 @@ func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]
 			if err == nil {
 				keys, err = copyFiles(ctx, from, to, keys)
 			}
+			if err == nil {
+				keys, err = copyAccepted(ctx, from, to, keys)
+			}
+			if err == nil {
+				keys, err = copySignOuts(ctx, from, to, keys)
+			}
 			return err
 		},
 	})

@@ -111,6 +111,11 @@ func talkOfAccounts(w *world) {
 	w.ctl("account disable acme-reader --json")
 	w.ctl("account list --tenant TENANT")
 	w.ctl("account enable acme-reader")
+	overlapping := strings.TrimSuffix(w.ctl("account rotate-key acme-reader --keep-old 24h"), "\n")
+	w.authenticates("acme-reader", overlapping)
+	w.authenticates("acme-reader", key)
+	w.ctl("account list --tenant TENANT --json")
+	w.ctl("account rotate-key acme-reader --keep-old 2161h")
 	rotated := strings.TrimSuffix(w.ctl("account rotate-key acme-reader"), "\n")
 	w.authenticates("acme-reader", rotated)
 	w.rotated = key
@@ -402,6 +407,13 @@ func (w *world) twoTenantsRun() verification.RunID {
 }
 
 func talkOfTokens(w *world) {
+	w.ctl("reviewer sign-out asha --tenant TENANT")
+	w.ctl("reviewer sign-out asha --tenant TENANT --json")
+	db := w.database()
+	defer func() { _ = db.close() }()
+	if outs, err := db.SignOuts(w.t.Context()); err != nil || len(outs) == 0 || outs[len(outs)-1].Identity != "asha" || outs[0].Tenant != tenant {
+		w.t.Errorf("signed out: %+v, %v, want asha", outs, err)
+	}
 	issued := strings.TrimSuffix(w.ctl("token issue --tenant TENANT --reviewer asha"), "\n")
 	if b, err := reviewer.NewIssuer(w.signingKeys()).Verify(issued, w.clock.Now()); err != nil || b.Tenant != tenant || b.Name != "asha" {
 		w.t.Errorf("token = %+v, %v; want one of asha, signed with the keys of the database", b, err)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,12 +15,13 @@ import (
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 type tokenCommands struct {
-	Issue  tokenIssue  `cmd:"" help:"Issue a dashboard access token, or a link to the console, for a reviewer."`
-	NewKey tokenNewKey `cmd:"" help:"Create a signing key set, or add a key to one."`
-	UseKey tokenUseKey `cmd:"" help:"Let a key of a set sign."`
+	Issue  tokenIssue  `cmd:"" help:"Issue a dashboard access token, or a link to the console, for a reviewer." see:"settings.md#reviewers"`
+	NewKey tokenNewKey `cmd:"" help:"Create a signing key set, or add a key to one." see:"settings.md#signing-keys"`
+	UseKey tokenUseKey `cmd:"" help:"Let a key of a set sign." see:"settings.md#signing-keys"`
 }
 
 type tokenIssue struct {
@@ -67,11 +69,25 @@ func (c tokenIssue) Run(ctx context.Context, s *session) error {
 		printed = tokenJSON{Token: raw, ExpiresAt: apitypes.Timestamp{Time: now.Add(c.TTL)}}
 	}
 	if c.given() {
+		if err := c.record(ctx, s, who); err != nil {
+			return err
+		}
 		if err := c.warnOfKey(ctx, s, keys.IDs()[0]); err != nil {
 			s.note("warning: whether a live host has the signing key is not known: " + err.Error())
 		}
 	}
 	return s.say(c.JSON, printed, "%s", printed.Token+printed.Link) // one of them is empty
+}
+
+// record adds what is issued to the audit trail.
+func (c tokenIssue) record(ctx context.Context, s *session, who verification.Reviewer) error {
+	return c.databaseFlag.with(ctx, s, func(db *database) error {
+		detail := string(who.Role)
+		if c.Console {
+			detail += ", link"
+		}
+		return s.audit(ctx, db, store.AuditEntry{Tenant: who.Tenant, Action: store.AuditTokenIssued, Subject: cmp.Or(who.Identity, who.Name), Detail: detail})
+	})
 }
 
 // warnOfKey warns if hosts are alive and none of them has the key that signed.

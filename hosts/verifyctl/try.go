@@ -36,18 +36,19 @@ type tryJSON struct {
 }
 
 type triedJSON struct {
-	Case     string                `json:"case"`
-	OK       bool                  `json:"ok"`
-	Problems []problemJSON         `json:"problems"`
-	Status   rules.Status          `json:"status"`
-	Outcome  string                `json:"outcome"`
-	Data     verification.Data     `json:"data,omitzero"` // of the end
-	Decision string                `json:"decision"`
-	Error    string                `json:"error"`
-	Flags    []verification.NodeID `json:"flags"`
-	WaitsFor verification.NodeID   `json:"waits_for"`
-	Path     []verification.NodeID `json:"path"`
-	Events   []json.RawMessage     `json:"events"`
+	Case       string                `json:"case"`
+	OK         bool                  `json:"ok"`
+	Problems   []problemJSON         `json:"problems"`
+	Status     rules.Status          `json:"status"`
+	Outcome    string                `json:"outcome"`
+	Data       verification.Data     `json:"data,omitzero"` // of the end
+	Decision   string                `json:"decision"`
+	Error      string                `json:"error"`
+	Flags      []verification.NodeID `json:"flags"`
+	Unscreened []verification.NodeID `json:"unscreened,omitempty"` // see rules.Unscreened
+	WaitsFor   verification.NodeID   `json:"waits_for"`
+	Path       []verification.NodeID `json:"path"`
+	Events     []json.RawMessage     `json:"events"`
 }
 
 // edgeJSON is an edge, or a node without To and On.
@@ -209,7 +210,7 @@ func (p *played) json(problems *definition.Diagnostics) triedJSON {
 	return triedJSON{
 		Case: p.Name, OK: len(p.problems) == 0, Problems: append([]problemJSON{}, problemsOf(problems)...),
 		Status: p.run.Status, Outcome: p.run.Outcome, Data: p.run.Data, Decision: string(p.run.Decision), Error: errorCode(p.run.Error),
-		Flags: p.flags(), WaitsFor: p.waitsFor, Path: p.path(), Events: mapSlice(p.history, eventOf),
+		Flags: p.flags(), Unscreened: p.unscreened, WaitsFor: p.waitsFor, Path: p.path(), Events: mapSlice(p.history, eventOf),
 	}
 }
 
@@ -243,7 +244,7 @@ func (s *session) tryHosts(ctx context.Context, def workflow.Definition, known k
 		}
 	})
 	var sources []screening.Source
-	for _, l := range known.lists {
+	for _, l := range known.file.Lists {
 		if !h.names[screening.ProviderName] {
 			break
 		}

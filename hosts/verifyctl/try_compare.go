@@ -24,7 +24,7 @@ func (p *played) compare(used map[string]bool) {
 	}
 	p.unused(used)
 	want := p.Expect
-	if want.Path == nil && want.Flags == nil && want.Data == nil &&
+	if want.Path == nil && want.Flags == nil && want.Unscreened == nil && want.Data == nil &&
 		cmp.Or(string(want.Status), want.Outcome, want.Decision, want.Error, string(want.WaitsFor)) == "" {
 		p.problem("", "expects nothing: give expect, such as %s", p.expectation())
 		return
@@ -36,6 +36,9 @@ func (p *played) compare(used map[string]bool) {
 	}
 	if want.Flags != nil {
 		p.compareFlags()
+	}
+	if want.Unscreened != nil {
+		p.compareUnscreened()
 	}
 	if want.Path != nil {
 		p.comparePath()
@@ -71,6 +74,19 @@ func (p *played) compareFlags() {
 	for _, f := range p.run.Flags {
 		if !slices.Contains(p.Expect.Flags, f.NodeID) {
 			p.problem(p.field("expect.flags"), "the run flags %s, too: %s", f.NodeID, f.Reason)
+		}
+	}
+}
+
+func (p *played) compareUnscreened() {
+	for i, id := range p.Expect.Unscreened {
+		if !slices.Contains(p.unscreened, id) {
+			p.problem(p.field(fmt.Sprintf("expect.unscreened[%d]", i)), "the run does not leave %s unscreened", id)
+		}
+	}
+	for _, id := range p.unscreened {
+		if !slices.Contains(p.Expect.Unscreened, id) {
+			p.problem(p.field("expect.unscreened"), "the run leaves %s unscreened, too", id)
 		}
 	}
 }
@@ -171,6 +187,30 @@ func unreached(def workflow.Definition, reached map[edgeJSON]bool) []edgeJSON {
 	return all
 }
 
+// notNeeded returns the names in results of checks that were called and then not needed, because their group was decided before they
+// answered.
+func (p *played) notNeeded() map[string]bool {
+	all, open := map[string]bool{}, map[verification.NodeID]string{} // by step, the key
+	for _, e := range p.history {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these open or close a call
+		case rules.Dispatched:
+			open[f.Node] = f.Key
+		case rules.ResultRecorded:
+			delete(open, f.Node)
+		case rules.ResultUnavailable:
+			delete(open, f.Node)
+		case rules.GroupDecided:
+			for step, key := range open {
+				if strings.HasPrefix(string(step), string(f.Node)+".") {
+					all[string(step)], all[string(step.InDefinition())], all[key] = true, true, true
+					delete(open, step)
+				}
+			}
+		}
+	}
+	return all
+}
+
 // unused reports the lines of a case that were not used. Those of the defaults belong to all cases.
 func (p *played) unused(used map[string]bool) {
 	report := func(field, why string) {
@@ -187,8 +227,12 @@ func (p *played) unused(used map[string]bool) {
 			report(l.Field, "the answer was not used: "+over)
 		}
 	}
+	spared := p.notNeeded()
 	for _, name := range slices.Sorted(maps.Keys(p.Results)) {
 		for _, l := range p.Results[name] {
+			if spared[name] {
+				used[l.Field] = true
+			}
 			report(l.Field, "the result was not used: the check was not called so often")
 		}
 	}

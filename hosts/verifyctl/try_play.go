@@ -30,11 +30,13 @@ const (
 // played is a case and what became of it.
 type played struct {
 	definition.Case
-	history  []rules.Event
-	run      rules.RunDetail
-	waitsFor verification.NodeID // of a live run
-	waiting  string              // what a live run waits for, and what to write so that it goes on
-	problems []verification.FieldError
+	def        workflow.Definition
+	history    []rules.Event
+	run        rules.RunDetail
+	unscreened []verification.NodeID
+	waitsFor   verification.NodeID // of a live run
+	waiting    string              // what a live run waits for, and what to write so that it goes on
+	problems   []verification.FieldError
 }
 
 // path returns the nodes at which the run arrived.
@@ -55,7 +57,6 @@ func (p *played) field(name string) string {
 // stage is where one case is played.
 type stage struct {
 	*played
-	def    workflow.Definition
 	clock  *clock.Manual
 	engine *engine.Engine
 	id     verification.RunID
@@ -67,8 +68,8 @@ type stage struct {
 
 // playCase plays a case. The error is internal; what is wrong with the case is in the result.
 func playCase(ctx context.Context, def workflow.Definition, hosts tryHosts, c definition.Case, used map[string]bool) (*played, error) {
-	p := &played{Case: c}
-	s := &stage{played: p, def: def, clock: clock.NewManual(c.Start), used: used, taken: map[string]int{}, turned: map[int]bool{}}
+	p := &played{Case: c, def: def}
+	s := &stage{played: p, clock: clock.NewManual(c.Start), used: used, taken: map[string]int{}, turned: map[int]bool{}}
 	s.script = &script{
 		stage: s, calls: map[string]int{}, late: map[string]lateResult{},
 		rests: map[verification.NodeID]bool{}, away: map[verification.NodeID]scriptLine{}, polls: map[verification.NodeID]time.Time{}, replies: map[int]time.Time{},
@@ -140,6 +141,7 @@ func (s *stage) read(ctx context.Context) (engine.History, error) {
 	h, err := s.engine.History(ctx, tryTenant, s.id)
 	if err == nil {
 		s.history, s.run = h.Events, h.Run.Detail(h.At)
+		s.unscreened = mapSlice(h.Report.Unscreened, func(u rules.Unscreened) verification.NodeID { return u.NodeID })
 	}
 	s.script.takeProblems()
 	return h, err
@@ -166,7 +168,7 @@ func (s *stage) refused(field string, err error) error {
 
 // move makes the next move of the case. It returns false if there is none.
 func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err error) {
-	w := h.Run.Wait
+	w := h.Run.Wait()
 	s.waitsFor, s.waiting = w.Node, ""
 	if w.Node != "" {
 		s.waiting = fmt.Sprintf("%s at %s", w.Kind, w.Node)
@@ -177,7 +179,7 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			return false, nil
 		}
 		return s.verdict(ctx)
-	case slices.ContainsFunc(h.Run.Waits(), s.cancels) && s.take("cancel", s.Cancel, 1):
+	case slices.ContainsFunc(h.Run.Waits, s.cancels) && s.take("cancel", s.Cancel, 1):
 		s.used[s.field("cancel")] = true
 		_, err := s.engine.Cancel(ctx, tryTenant, s.id)
 		return err == nil, err
@@ -199,7 +201,7 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			return true, nil
 		}
 		if w.Away() && !s.script.restsAt(w.Node) {
-			return s.pass(ctx, h.Run.Waits())
+			return s.pass(ctx, h.Run.Waits)
 		}
 		s.waiting = s.missingAnswer(step)
 	case rules.WaitReview:
@@ -214,7 +216,7 @@ func (s *stage) move(ctx context.Context, h engine.History) (moved bool, err err
 			s.waiting = fmt.Sprintf("the verdict of a second reviewer at %s: give one more of verdicts, with another name in by", w.Node)
 		}
 	case rules.WaitRetry, rules.WaitPoll, rules.WaitResult:
-		return s.pass(ctx, h.Run.Waits())
+		return s.pass(ctx, h.Run.Waits)
 	case rules.WaitNothing:
 	}
 	return false, nil
@@ -323,7 +325,7 @@ func (s *stage) verdict(ctx context.Context) (given bool, err error) {
 	}
 	line := s.Verdicts[s.taken["verdicts "]-1]
 	s.used[line.Field] = true
-	switch c := line.Value.(type) {
+	switch c := line.Value.(type) { //nolint:gochecksumtype // a case of a workflow has no other command
 	case rules.GiveVerdict:
 		_, err = s.engine.GiveVerdict(ctx, tryTenant, s.id, c, "")
 	case rules.AskAgain:

@@ -31,13 +31,17 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 		printWrapped(s.stdout, fmt.Sprintf("%-6s  ", result), p.Name)
 	}
 	if !failed && w.Cases != "" && len(w.Case) == 0 {
+		if p.Expect.Unscreened == nil {
+			p.printUnscreened(s)
+		}
 		return
 	}
+	var run rules.Run
 	for n, e := range p.history {
-		if n+1 < len(p.history) && answersAtOnce(e, p.history[n+1]) {
+		if run = run.Evolve(e); n+1 < len(p.history) && answersAtOnce(e, p.history[n+1]) {
 			continue
 		}
-		for i, line := range stepLines(e) {
+		for i, line := range stepLines(e, p.openWord(run, e)) {
 			at := ""
 			if d := e.At.Sub(p.Start); i == 0 && d >= time.Millisecond {
 				at = "+" + shortDuration(d)
@@ -48,6 +52,7 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 	if len(p.history) > 0 {
 		printWrapped(s.stdout, fmt.Sprintf("%10s  ", "="), p.ending())
 	}
+	p.printUnscreened(s)
 	if p.waiting != "" {
 		printWrapped(s.stdout, fmt.Sprintf("%10s  ", ""), "waits for "+p.waiting)
 	}
@@ -56,6 +61,13 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 			d = definition.Diagnostic{File: w.File, Path: strings.TrimPrefix(p.problems[i].Name, p.field("")+"."), Message: p.problems[i].Message}
 		}
 		fmt.Fprintln(s.stdout, d)
+	}
+}
+
+// printUnscreened prints the checks that screen and that the run has not called.
+func (p *played) printUnscreened(s *session) {
+	for _, id := range p.unscreened {
+		printWrapped(s.stdout, fmt.Sprintf("%10s  ", ""), "unscreened: "+string(id))
 	}
 }
 
@@ -78,8 +90,9 @@ func (p *played) ending() string {
 }
 
 // stepLines returns what a reader of the path sees of an event; none for an event that
-// another one follows from. The first line begins with the name of the node.
-func stepLines(e rules.Event) []string {
+// another one follows from. The first line begins with the name of the node. An answer or a group at which something is open has
+// that word instead of its own.
+func stepLines(e rules.Event, open string) []string {
 	step := func(id verification.NodeID, text string, data verification.Data) []string {
 		all := []string{fmt.Sprintf("%s: %s", id, text)}
 		if data != nil {
@@ -95,7 +108,7 @@ func stepLines(e rules.Event) []string {
 		if f.Passed {
 			text = "passed"
 		}
-		return step(f.Node, text, f.Data)
+		return step(f.Node, cmp.Or(open, text), f.Data)
 	case rules.ResultPending:
 		return step(f.Node, "pending", nil)
 	case rules.Redirected:
@@ -127,9 +140,9 @@ func stepLines(e rules.Event) []string {
 		if f.Unavailable {
 			text = "unavailable"
 		}
-		return step(f.Node, text, f.Data)
+		return step(f.Node, cmp.Or(open, text), f.Data)
 	case rules.CustomerSubmitted:
-		return step(f.Node, "answered", f.Data)
+		return step(f.Node, cmp.Or(open, "answered"), f.Data)
 	case rules.BranchTaken:
 		return append(step(f.Node, fmt.Sprintf("%s -> %s", cmp.Or(f.When, "else"), f.Next), nil), valueLines(f.Values)...)
 	case rules.Skipped:
@@ -144,6 +157,8 @@ func stepLines(e rules.Event) []string {
 			text += " -> " + string(f.Next)
 		}
 		return append(step(f.Node, text, nil), valueLines(f.Values)...)
+	case rules.Compared:
+		return step(f.Node, comparedAnew(f), nil)
 	case rules.AskedAgain:
 		text := "the customer is asked again: " + strings.Join(f.Reasons, ", ")
 		if len(f.Fields) > 0 {
@@ -157,7 +172,7 @@ func stepLines(e rules.Event) []string {
 	case rules.ProposalReturned:
 		return step(cmp.Or(f.Node, "verdict"), "sent back by "+f.By, nil)
 	case rules.Completed:
-		return step(f.Node, strings.TrimSpace("end "+f.Outcome), f.Data)
+		return step(f.Node, strings.TrimSpace("end "+completion(f)), f.Data)
 	case rules.Failed:
 		return step(f.Node, strings.TrimPrefix(failure(f), string(f.Node)+": "), nil)
 	case rules.Expired:
@@ -170,9 +185,86 @@ func stepLines(e rules.Event) []string {
 		return step(f.Node, "waits for a reviewer", nil)
 	case rules.Dispatched, rules.ReviewDueSoon:
 		return nil
-	default:
-		return []string{describe(f)}
+	case rules.CallbackReceived:
+		return []string{string(f.Node) + ", polled at once"}
+	case rules.JourneyOpened:
+		return []string{string(f.Node)}
+	case rules.DocumentUploaded:
+		return []string{fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)}
+	case rules.HitsFound:
+		return []string{fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)}
+	case rules.HitsCleared:
+		return []string{fmt.Sprintf("%s, %d left out", f.Node, len(f.Cleared))}
+	case rules.HitDecided:
+		return []string{fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))}
+	case rules.NoteAdded:
+		return []string{"by " + f.By}
+	case rules.Corrected:
+		return []string{strings.Join(strings.Fields(fmt.Sprintf("%s %s by %s", f.Node, f.Field, f.By)), " ")}
+	case rules.Assigned:
+		return []string{assignment(f)}
+	case rules.RejectedBefore:
+		return []string{rejectedBefore(f)}
+	case rules.Held:
+		return []string{"by " + f.By + ": " + f.Reason}
+	case rules.HoldEnded:
+		return []string{"by " + f.By}
+	case rules.Restricted:
+		return []string{"by " + f.By + ": " + f.Reason}
+	case rules.RestrictionLifted:
+		return []string{"by " + f.By + ": " + f.Reason}
+	case rules.Redacted:
+		return []string{"by " + cmp.Or(f.By, "a program")}
+	case rules.Erased, rules.DocumentsRemoved:
+		return []string{""}
 	}
+	return nil
+}
+
+// openWord returns what is said of a member, an element or a group that counts although something is open at it after an event of the
+// run; empty for anything else.
+func (p *played) openWord(run rules.Run, e rules.Event) string {
+	var node verification.NodeID
+	group := false
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // something can be open at no other fact
+	case rules.ResultRecorded:
+		node = f.Node
+	case rules.CustomerSubmitted:
+		node = f.Node
+	case rules.GroupDecided:
+		node, group = f.Node, true
+	default:
+		return ""
+	}
+	if of, _, _ := node.Parts(); of == node && !group { // it stands alone
+		return ""
+	}
+	for _, g := range run.ReportGroups(p.def) {
+		if group && g.NodeID == node && g.Status == rules.GroupFlagged {
+			word := "passed"
+			if g.Type == workflow.NodeChecks {
+				word = "met"
+			}
+			return word + flaggedFor(g.Hits())
+		}
+		for _, m := range g.Members {
+			if !group && m.NodeID == node && m.Answer == rules.AnswerFlagged {
+				return "answered" + flaggedFor(m.Hits)
+			}
+		}
+	}
+	return ""
+}
+
+// flaggedFor says why an answer is flagged: for so many open hits or, for 0, for another reason.
+func flaggedFor(hits int) string {
+	switch hits {
+	case 0:
+		return ", flagged for review"
+	case 1:
+		return ", 1 hit"
+	}
+	return fmt.Sprintf(", %d hits", hits)
 }
 
 // valueLines returns the values that a condition read, sorted by path.
@@ -195,7 +287,7 @@ func answersAtOnce(e, next rules.Event) bool {
 	if !next.At.Equal(e.At) {
 		return false
 	}
-	switch e.Fact.(type) {
+	switch e.Fact.(type) { //nolint:gochecksumtype // no other fact is a wait for a person
 	case rules.CustomerAwaited:
 		_, answered := next.Fact.(rules.CustomerSubmitted)
 		return answered

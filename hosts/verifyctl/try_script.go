@@ -195,6 +195,7 @@ func (p scripted) check(ctx context.Context, r verification.CheckRequest) (verif
 	case ok:
 		return p.answer(r, line)
 	case p.local != nil && (p.name != screening.ProviderName || p.script.searches(r)):
+		r.Earlier = &verification.EarlierRuns{} // a case has no earlier runs
 		result, err := p.local.Check(ctx, r)
 		p.script.stays(r.Node, result)
 		return result, err

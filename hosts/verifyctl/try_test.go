@@ -36,8 +36,10 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 		{"four-eyes", "workflow try testdata/try/four.yaml --cases testdata/try/four-cases.yaml"},
 		{"four-eyes-back", "workflow try testdata/try/four.yaml --cases testdata/try/four-cases.yaml --case back --case flaky --case slow"},
 		{"groups", groups + " --need-all"},
-		{"groups-steps", groups + " --case next_source --case one_fails --case no_source --case nobody"},
+		{"groups-steps", groups + " --case not_needed --case next_source --case one_fails --case no_source --case nobody"},
 		{"rows", "workflow try testdata/try/rows.yaml --cases testdata/try/rows-cases.yaml --case each --case in_order --case too_few"},
+		{"screens", "workflow try testdata/try/screens.yaml --cases testdata/try/screens-cases.yaml"},
+		{"screens-case", "workflow try testdata/try/screens.yaml --cases testdata/try/screens-cases.yaml --case told --case awaited"},
 		{"groups-names", "workflow try testdata/try/groups.yaml --cases testdata/try/groups-names.yaml"},
 		{"consent", "workflow try ../verifyd/demo/individual-onboarding.yaml"},
 		{"sandbox", "workflow try ../verifyd/demo/business-records.yaml"},
@@ -45,6 +47,7 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 		{"ends-case", "workflow try testdata/try/ends.yaml --cases testdata/try/ends-cases.yaml --case portugal"},
 		{"again", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml"},
 		{"again-case", "workflow try testdata/try/again.yaml --cases testdata/try/again-cases.yaml --case reviewer"},
+		{"earlier", "workflow try testdata/try/earlier.yaml --cases testdata/try/earlier-cases.yaml --need-all"},
 		{"away", away + "away-cases.yaml --need-all"},
 		{"away-steps", away + "away-cases.yaml --case comes_back --case stays_away --case cancels_once --case answer_late --case no_answer --case elsewhere"},
 		{"away-failing", away + "away-failing.yaml"},
@@ -59,6 +62,34 @@ func TestTryPrintsWhatBecameOfTheCases(t *testing.T) {
 			got := transcript(t.Context(), strings.Fields(tt.args)...)
 			golden.Equal(t, "testdata/try/"+tt.name+".txt", []byte(got))
 		})
+	}
+}
+
+// The list has the date of its file, so this is no recorded transcript.
+func TestTrySaysWhatIsOpenAtAnAnswer(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	got := transcript(t.Context(), strings.Fields("workflow try testdata/try/hits.yaml --bootstrap ../verifyd/demo/bootstrap.yaml"+
+		" --cases testdata/try/hits-cases.yaml --case nobody --case listed --case doubted")...)
+	parts := strings.Split(got, "\nok      ")
+	if len(parts) != 4 || !strings.HasSuffix(got, "exit 0\n") {
+		t.Fatalf("not all cases are ok:\n%s", got)
+	}
+	for i, want := range [][]string{
+		{" owners[1].lists: passed\n", " owners[1]: met\n", " owners: met\n", " address: passed\n", `{"risk":"low"}`},
+		{
+			" owners[1].lists: passed\n", " owners[1]: met\n", " owners[2].identity: passed\n", " owners[2].lists: answered, 1 hit\n",
+			" owners[2]: met, 1 hit\n", " owners: met, 1 hit\n", " steps.owners.clear = false\n", `{"risk":"high"}`,
+		},
+		{" owners: met\n", " address[1]: answered, flagged for review\n", " address: passed, flagged for review\n", `{"risk":"low"}`},
+	} {
+		at := 0
+		for _, line := range want {
+			next := strings.Index(parts[i+1][at:], line)
+			if next < 0 {
+				t.Fatalf("case %d does not print %q after the lines before it:\n%s", i+1, line, parts[i+1])
+			}
+			at += next
+		}
 	}
 }
 
@@ -106,12 +137,16 @@ func TestTheCasesOfEveryExampleReachAllOfIt(t *testing.T) {
 }
 
 func TestTheDocsShowWhatTryPrints(t *testing.T) {
-	raw, err := os.ReadFile("../../docs/workflows.md")
+	file, err := os.ReadFile("../../docs/workflows.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, definition, _ := strings.Cut(string(raw), "```yaml\n")
-	_, section, _ := strings.Cut(definition, "\n## Testing a workflow\n")
+	recipes, err := os.ReadFile("../../docs/workflow-recipes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, definition, _ := strings.Cut(string(file), "```yaml\n")
+	_, section, _ := strings.Cut(string(recipes), "\n## Testing a workflow\n")
 	_, cases, _ := strings.Cut(section, "```yml\n")
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"onboarding.yaml": definition, "cases.yaml": cases} {
@@ -122,7 +157,7 @@ func TestTheDocsShowWhatTryPrints(t *testing.T) {
 	}
 	got := transcript(t.Context(), strings.Fields("workflow try onboarding.yaml --cases cases.yaml")...)
 	if want := strings.TrimSuffix(got, "exit 1\n"); !strings.Contains(section, "```console\n"+want+"```\n") {
-		t.Errorf("docs/workflows.md does not have\n%s", got)
+		t.Errorf("docs/workflow-recipes.md does not have\n%s", got)
 	}
 }
 

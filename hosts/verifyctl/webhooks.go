@@ -19,10 +19,10 @@ import (
 )
 
 type webhookCommands struct {
-	List      webhookList      `cmd:"" help:"List the delivery ledger."`
-	Redeliver webhookRedeliver `cmd:"" help:"Queue notices again."`
-	Secret    webhookSecret    `cmd:"" help:"Print or rotate the secret that signs webhooks."`
-	Clear     webhookClear     `cmd:"" help:"Remove the lifecycle webhook of a workflow."`
+	List      webhookList      `cmd:"" help:"List the delivery ledger." see:"webhooks.md#for-operators"`
+	Redeliver webhookRedeliver `cmd:"" help:"Queue notices again." see:"webhooks.md#for-operators"`
+	Secret    webhookSecret    `cmd:"" help:"Print or rotate the secret that signs webhooks." see:"webhooks.md#for-operators"`
+	Clear     webhookClear     `cmd:"" help:"Remove the lifecycle webhook of a workflow." see:"webhooks.md#for-operators"`
 }
 
 type webhookSecret struct {

@@ -40,13 +40,15 @@ const tenant = enginetest.Tenant
 type remembered struct {
 	*memory.Store
 
-	mu     sync.Mutex
-	keys   []byte
-	health pgadmin.Health
-	counts []string
-	hosts  []pgadmin.Host
-	files  []pgadmin.AppliedFile // the newest first
-	broken error                 // what Health and CheckCounts answer
+	mu       sync.Mutex
+	keys     []byte
+	health   pgadmin.Health
+	counts   []string
+	hosts    []pgadmin.Host
+	files    []pgadmin.AppliedFile // the newest first
+	lists    []pgadmin.AcceptedList
+	signOuts []pgadmin.SignOut
+	broken   error // what Health and CheckCounts answer
 }
 
 func newRemembered() *remembered {
@@ -74,6 +76,36 @@ func (r *remembered) AppliedFiles(context.Context) ([]pgadmin.AppliedFile, error
 
 func (r *remembered) SaveAppliedFile(_ context.Context, f pgadmin.AppliedFile) error {
 	r.files = append([]pgadmin.AppliedFile{f}, slices.DeleteFunc(r.files, func(g pgadmin.AppliedFile) bool { return g.Hash == f.Hash })...)
+	return nil
+}
+
+func (r *remembered) SaveSetup(ctx context.Context, s store.Setup) error {
+	err := r.Store.SaveSetup(ctx, s)
+	if err != nil || s.DryRun || s.File == (store.AppliedFile{}) {
+		return err
+	}
+	return r.SaveAppliedFile(ctx, pgadmin.AppliedFile{Hash: s.File.Hash, Names: s.File.Names})
+}
+
+func (r *remembered) AcceptedLists(context.Context) ([]pgadmin.AcceptedList, error) {
+	return r.lists, nil
+}
+
+func (r *remembered) SignOuts(context.Context) ([]pgadmin.SignOut, error) { return r.signOuts, nil }
+
+func (r *remembered) SaveSignOut(_ context.Context, s pgadmin.SignOut) error {
+	r.signOuts = append(r.signOuts, s)
+	return nil
+}
+
+func (r *remembered) SaveAcceptedList(_ context.Context, l pgadmin.AcceptedList) error {
+	for i := range r.lists {
+		if r.lists[i].List == l.List {
+			r.lists[i] = r.lists[i].With(l)
+			return nil
+		}
+	}
+	r.lists = append(r.lists, l)
 	return nil
 }
 
@@ -110,6 +142,7 @@ func (r *remembered) server() server {
 type world struct {
 	t       *testing.T
 	kit     *enginetest.Kit
+	store   store.Store
 	server  server
 	clock   verification.Clock
 	env     map[string]string
@@ -184,7 +217,7 @@ func newWorld(t *testing.T, store store.Store, s server, url string) *world {
 		o.QueueInterval = time.Second // others leave work
 		o.SearchKey = []byte(testSearchKey)
 	})
-	return &world{t: t, kit: kit, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
+	return &world{t: t, kit: kit, store: store, server: s, clock: kit.Clock, env: map[string]string{"VERIFYD_DATABASE_URL": url}}
 }
 
 // database opens the database or the folder.

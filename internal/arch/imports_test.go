@@ -1,4 +1,4 @@
-// The table of imports of docs/imports.md, beside the code.
+// The table of imports in testdata/imports.txt, beside the code.
 
 package arch_test
 
@@ -17,7 +17,7 @@ import (
 const modulePath = "github.com/verifyd/verifyd/"
 
 func TestImportsAreInTheTable(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/imports.md"))
+	text, err := os.ReadFile("testdata/imports.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,20 +30,20 @@ func TestImportsAreInTheTable(t *testing.T) {
 	for folder, imported := range found {
 		row := rowOf(rows, folder)
 		if row == "" {
-			t.Errorf("docs/imports.md has no row for %s", folder)
+			t.Errorf("testdata/imports.txt has no row for %s", folder)
 			continue
 		}
 		for _, name := range imported {
 			entry, ok := allowed(rows, row, name)
 			if used[row+": "+entry] = true; !ok {
-				t.Errorf("%s imports %s, which the row %s of docs/imports.md does not allow", folder, name, row)
+				t.Errorf("%s imports %s, which the row %s of testdata/imports.txt does not allow", folder, name, row)
 			}
 		}
 	}
 	for row, entries := range rows {
 		for _, e := range entries {
 			if !used[row+": "+e] && !strings.HasPrefix(e, "-") {
-				t.Errorf("docs/imports.md: nothing in %s imports %s", row, e)
+				t.Errorf("testdata/imports.txt: nothing in %s imports %s", row, e)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func TestImportsOfTests(t *testing.T) {
 		for _, name := range imported {
 			switch {
 			case replaced(name):
-				t.Errorf("a test in %s imports %s, which docs/imports.md allows nowhere", folder, name)
+				t.Errorf("a test in %s imports %s, which testdata/imports.txt allows nowhere", folder, name)
 			case below(name, "github.com/stretchr/testify"):
 				t.Errorf("a test in %s imports %s: write it with testing and go-cmp", folder, name)
 			case below(name, "hosts") && !below(folder, "hosts"):
@@ -110,7 +110,7 @@ func TestTheTableOfImports(t *testing.T) {
 	}
 }
 
-// importRows reads the first block of a document: the entries of each row.
+// importRows reads the block of the table: the entries of each row.
 func importRows(t *testing.T, document string) map[string][]string {
 	t.Helper()
 	_, rest, _ := strings.Cut(document, "\n```text\n")

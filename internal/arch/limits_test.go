@@ -45,7 +45,9 @@ func limitSources() map[string][]string {
 		"an uploaded file":                                {"verification.MaxDocumentBytes"},
 		"files that one step takes":                       {"verification/rules.MaxUploads"},
 		"documents of one tenant":                         {},
+		"the audit trail of one tenant":                   {},
 		"recorded callbacks of one dispatch":              {"verification/rules.maxCallbacks"},
+		"memory of large runs that are busy on a host":    {"verification/engine.maxLanes", "verification/engine.tenantLanes"},
 		"webhook of a workflow":                           {"1"},
 		"a workflow file or bootstrap file":               {"adapters/definition.maxBytes", "adapters/definition.maxLevel"},
 		"workflows in one bootstrap file":                 {"adapters/definition.maxWorkflows"},
@@ -60,10 +62,14 @@ func limitSources() map[string][]string {
 		"elements of a step with `for_each`":              {"verification/workflow.MaxElements", "verification/workflow.MaxElementChecks"},
 		"rows of a group of fields":                       {"verification/workflow.MaxRows"},
 		"rounds of a step":                                {"verification/workflow.DefaultRounds", "verification/workflow.maxRounds"},
-		"languages of one text":                           {"verification/workflow.maxLanguages"},
-		"problems that are listed of one file":            {"adapters/definition.maxListedDiagnostics"},
-		"saved views of a person in the console":          {"adapters/console/internal/queue.maxViews"},
-		"teams":                                           {"hosts/verifyd/server.maxTeams"},
+		"runs of one person that are looked at for an [earlier rejection](offline-checks.md#earlier-runs)": {
+			"verification/engine.maxEarlierFound", "verification/engine.maxEarlierRead", "verification/engine.maxEarlierWords",
+		},
+		"languages of one text":                                       {"verification/workflow.maxLanguages"},
+		"problems that are listed of one file":                        {"adapters/definition.maxListedDiagnostics"},
+		"entries from which on a list that lost more than half waits": {"internal/watchlist.minGuarded"},
+		"saved views of a person in the console":                      {"adapters/console/internal/queue.maxViews"},
+		"teams":                                                       {"hosts/verifyd/server.maxTeams"},
 	}
 }
 

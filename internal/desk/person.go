@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -50,6 +52,8 @@ type PersonFile struct {
 	Runs, Documents int
 	// Missing counts the documents that runs name and the document store does not have.
 	Missing int
+	// Differ says that the runs name different people: their names or birth dates do not agree.
+	Differ bool
 }
 
 // WritePersonFile writes a ZIP with all that is kept about a person. It changes nothing but the audit trail, which
@@ -79,6 +83,11 @@ func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q P
 		}
 		if q.RestrictedReason == "" {
 			history = rules.Shown(history)
+		}
+		if len(ids) > 1 {
+			if err := w.names(ctx, d.engine, t, id); err != nil {
+				return PersonFile{}, err
+			}
 		}
 		started := rules.Fold(id, history).Started
 		version, err := d.store.Version(ctx, t, started.Workflow, started.VersionHash)
@@ -168,10 +177,27 @@ type personWriter struct {
 	PersonQuery
 	PersonFile
 
-	zip  *zip.Writer
-	at   time.Time
-	keys map[string]bool // of all checks
-	runs []string        // what the index says of each run
+	zip      *zip.Writer
+	at       time.Time
+	keys     map[string]bool // of all checks
+	runs     []string        // what the index says of each run
+	subjects []rules.Subject // whom each run is about
+}
+
+// names notes whom a run is about. The export of the run is in the audit trail, so that this read is not.
+func (w *personWriter) names(ctx context.Context, e *engine.Engine, t verification.TenantID, id verification.RunID) error {
+	h, err := e.History(verification.WithActor(ctx, verification.Actor{Kind: verification.ActorSystem}), t, id)
+	if err != nil {
+		return err
+	}
+	s := facts.SubjectOf(h.Program, h.Run)
+	for _, other := range w.subjects {
+		for _, pair := range [][2]string{{s.Name, other.Name}, {s.BirthDate, other.BirthDate}} {
+			w.Differ = w.Differ || pair[0] != "" && pair[1] != "" && !facts.Agree(pair[0], pair[1])
+		}
+	}
+	w.subjects = append(w.subjects, s)
+	return nil
 }
 
 // create begins a file of the ZIP.

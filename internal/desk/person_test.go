@@ -271,6 +271,17 @@ func TestAnyTraceOfScreeningHidesWhatFollowsFromIt(t *testing.T) {
 			}
 			return f
 		},
+		"said by the call alone": func(f rules.Fact) rules.Fact {
+			switch d := f.(type) {
+			case rules.Dispatched:
+				d.Rescreen, d.Screens = "", d.Rescreen != ""
+				return d
+			case rules.ResultRecorded:
+				d.Screening = nil
+				return d
+			}
+			return f
+		},
 		"without a list": func(f rules.Fact) rules.Fact {
 			if d, ok := f.(rules.ResultRecorded); ok {
 				d.Screening = nil
@@ -445,6 +456,34 @@ func TestARestrictedRunSaysSo(t *testing.T) {
 	}
 }
 
+func TestAPersonsFileSaysThatItsRunsDiffer(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		inputs []string
+		want   bool
+	}{
+		{"one run", []string{`{"name":"Asha Rao"}`}, false},
+		{"the same words", []string{`{"name":"Asha Rao","dob":"1990-01-31"}`, `{"name":"RAO  asha","dob":"1990-01-31"}`}, false},
+		{"one without a name", []string{`{"name":"Asha Rao"}`, `{}`, `{"dob":"1990-01-31"}`}, false},
+		{"other names", []string{`{"name":"Asha Rao"}`, `{"name":"Asha Rao"}`, `{"name":"Ravi Iyer"}`}, true},
+		{"other birth dates", []string{`{"name":"Asha Rao","dob":"1990-01-31"}`, `{"name":"Asha Rao","dob":"1991-01-31"}`}, true},
+	} {
+		r := newRecords(t)
+		for _, input := range c.inputs {
+			started := canaries(r.workflow)[:1]
+			f, _ := started[0].Fact.(rules.Started)
+			f.Input, f.ReferenceID = verification.Data(input), "family-1"
+			started[0].Fact = f
+			r.keep(started)
+		}
+		made, files, err := r.write(desk.PersonQuery{ReferenceID: "family-1", Documents: r.documents})
+		says := strings.Contains(files["index.txt"], "The runs of this file name different people")
+		if err != nil || made.Differ != c.want || says != c.want {
+			t.Errorf("%s: the file says that its runs differ: %t in the index, %t, %v; want %t", c.name, says, made.Differ, err, c.want)
+		}
+	}
+}
+
 func TestAPersonsFileHasAllRunsOrNone(t *testing.T) {
 	r := newRecords(t)
 	r.keep(canaries(r.workflow))
@@ -509,5 +548,28 @@ func TestAPersonsFileHasTheUploadsOfRows(t *testing.T) {
 	}
 	if text := all(files); !strings.Contains(text, "person-first") || !strings.Contains(text, "person-second") {
 		t.Error("the file lacks an answer in a row")
+	}
+}
+
+func TestAPersonsFileHasTheFactsThatSaySo(t *testing.T) {
+	r := newRecords(t)
+	history := canaries(r.workflow)
+	id := r.keep(history)
+	files := r.read(desk.PersonQuery{Run: id, ScreeningReason: "asked by the court"})
+	for name, part := range map[string]rules.FilePart{"data.json": rules.FileData, "review.json": rules.FileReview} {
+		var got []struct {
+			At time.Time `json:"at"`
+		}
+		if err := json.Unmarshal([]byte(files[string(id)+"/"+name]), &got); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := slices.DeleteFunc(slices.Clone(history), func(e rules.Event) bool {
+			began, isGroup := e.Fact.(rules.GroupBegan)
+			in := e.About().File
+			return in != part && in != rules.FileBoth || isGroup && began.Items == nil
+		})
+		if len(got) != len(want) || len(want) < 5 {
+			t.Errorf("%s has %d entries, want %d", name, len(got), len(want))
+		}
 	}
 }

@@ -66,8 +66,12 @@ type personDocument struct {
 func (r personRun) data() []personEntry {
 	all := []personEntry{}
 	for _, event := range r.history {
-		e := personEntry{At: event.At}
-		switch f := event.Fact.(type) {
+		about := event.About()
+		if about.File != rules.FileData && about.File != rules.FileBoth {
+			continue
+		}
+		e := personEntry{At: event.At, Kind: personEntryKind(about.Kind)}
+		switch f := event.Fact.(type) { //nolint:gochecksumtype // a fact without a case has an entry, too
 		case rules.Started:
 			e.Kind, e.ReferenceID, e.RedirectURI, e.Data = personStarted, f.ReferenceID, f.RedirectURI, f.Input
 		case rules.JourneyOpened:
@@ -108,8 +112,6 @@ func (r personRun) data() []personEntry {
 			e.Kind = personRestricted
 		case rules.RestrictionLifted:
 			e.Kind = personFreed
-		default:
-			continue
 		}
 		if step, ok := r.run.Step(e.Step); ok {
 			e.Label = step.Label
@@ -196,10 +198,7 @@ type reviewEntry struct {
 func (r personRun) review() []reviewEntry {
 	all := []reviewEntry{}
 	for _, e := range r.history {
-		switch e.Fact.(type) {
-		case rules.ReviewAsked, rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned, rules.AskedAgain, rules.HitsFound,
-			rules.HitDecided, rules.HitsCleared, rules.NoteAdded, rules.Assigned, rules.Held, rules.HoldEnded,
-			rules.Restricted, rules.RestrictionLifted, rules.Completed, rules.Corrected:
+		if about := e.About(); about.File == rules.FileReview || about.File == rules.FileBoth {
 			all = append(all, reviewEntry{e.At, e.Kind(), e.Fact})
 		}
 	}

@@ -37,6 +37,10 @@ func (w *personWriter) index(tenant verification.Tenant) string {
 	if w.RestrictedReason != "" {
 		fmt.Fprintf(&b, "\nThis file also has what is hidden of a restricted run. The reason that was given:\n%s\n", oneLine(w.RestrictedReason))
 	}
+	if w.Differ {
+		b.WriteString("\nThe runs of this file name different people: their names or birth dates differ. They are here because they have the\n" +
+			"same reference id. Check this before the file is handed over: it may have personal data of somebody else.\n")
+	}
 	b.WriteString(`
 This is the file of article 15 of the General Data Protection Regulation: a copy of the personal
 data that is kept here. A run is one verification of the person. All times are in UTC.

@@ -29,7 +29,7 @@ func newPersonRun(id verification.RunID, history []rules.Event, d workflow.Defin
 	r := personRun{
 		run: run.AsOf(at), history: history, definition: d, at: at, all: q.ScreeningReason != "",
 		screened:  map[verification.NodeID]bool{},
-		documents: slices.Concat(run.Documents, run.Wait.Uploads),
+		documents: slices.Concat(run.Documents, run.Wait().Uploads),
 	}
 	r.documents = slices.DeleteFunc(r.documents, func(d verification.Document) bool { return d.ID == "" }) // redacted
 	for _, s := range run.Steps {
@@ -38,9 +38,9 @@ func newPersonRun(id verification.RunID, history []rules.Event, d workflow.Defin
 		}
 	}
 	for _, e := range history {
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these say that a check screens
 		case rules.Dispatched:
-			if f.Rescreen != "" {
+			if f.Rescreen != "" || f.Screens {
 				r.screened[f.Node] = true
 			}
 		case rules.ResultRecorded:

@@ -66,7 +66,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 	r := RunRecord{
 		Report: h.Report,
 		Seq:    h.Run.Seq, History: h.Events, Documents: h.Run.Documents, At: h.At,
-		FourEyes: h.Run.Started.FourEyes, Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
+		FourEyes: h.Run.FourEyes(), Verdict: h.Run.Verdict, Input: h.Run.Started.Input,
 		ExpiresAt: h.Run.Deadline(), Hold: h.Run.Hold, Definition: h.Program.Version.Definition, Asked: facts.AskedOf(h.Program, h.Run, t),
 	}
 	r.Hidden = !h.Run.RedactedAt.IsZero() || !h.Run.RestrictedAt.IsZero() && !inFull

@@ -4,10 +4,12 @@ package desk
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -66,11 +68,10 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 	for _, w := range r.words {
 		relation, ok := relationOf(w.Kind)
 		if ok && d.engine.Searches() && len(all) < maxRelations {
-			kind := w.Kind
 			if w.CouldBeLocal() { // the key of a number is also that of a phone number without its country
-				kind = facts.SearchWhole
+				w.Kind = facts.SearchWhole
 			}
-			keys := d.engine.SearchKeys(t, []facts.SearchWord{{Kind: kind, Text: w.Text}})
+			keys := d.engine.SearchKeys(t, []facts.SearchWord{w})
 			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: keys}})
 		}
 	}
@@ -119,6 +120,45 @@ func (r *RelatedRuns) add(self verification.RunID, s rules.Summary, same Relatio
 	} else if !slices.Contains(r.Runs[i].Same, same) {
 		r.Runs[i].Same = append(r.Runs[i].Same, same)
 	}
+}
+
+// EarlierRun is another run of the person or company of a run, as it is now.
+type EarlierRun struct {
+	engine.EarlierRun
+	Run verification.RunID
+	By  []verification.EarlierBy
+}
+
+// RejectedBefore returns the first runs that came with a run in the queue and still are rejected, at most limit. It
+// leaves out those that are deleted, redacted or restricted since. unknown says that there may be others.
+func (d *Desk) RejectedBefore(
+	ctx context.Context, t verification.TenantID, f rules.RejectedBefore, limit int,
+) (shown []EarlierRun, unknown bool) {
+	for _, r := range f.Runs {
+		if len(shown) == limit {
+			break
+		}
+		found, ok, err := d.EarlierRun(ctx, t, r.Run)
+		if err != nil {
+			d.log.Warn("an earlier run cannot be read", "run", r.Run, "tenant", t, "error", err)
+			unknown = true
+		}
+		if ok && found.Decision == rules.DecisionReject {
+			found.By = r.By
+			shown = append(shown, found)
+		}
+	}
+	return shown, unknown || f.Unknown
+}
+
+// EarlierRun returns what pages show of a run that another run has found, unless it is deleted, redacted or restricted.
+func (d *Desk) EarlierRun(ctx context.Context, t verification.TenantID, id verification.RunID) (found EarlierRun, ok bool, err error) {
+	found.Run = id
+	found.EarlierRun, err = d.engine.EarlierRun(ctx, t, id)
+	if errors.Is(err, verification.ErrNotFound) {
+		return found, false, nil
+	}
+	return found, err == nil, err
 }
 
 // relationOf returns the relation of runs that have a word in common; ok is false if

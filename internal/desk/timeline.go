@@ -82,6 +82,9 @@ const (
 	TimelineElse        TimelineKind = "else"     // no condition of the branch held
 	TimelineSkipped     TimelineKind = "skipped"  // the condition of a step or a member did not hold
 	TimelineKept        TimelineKind = "kept"     // the answer of an earlier visit stays
+	// The facts of a step that keeps its answer were compared anew.
+	TimelineDiffers TimelineKind = "differs"
+	TimelineAgrees  TimelineKind = "agrees"
 	// Of a group of checks and of a node with for_each, whose number of elements is Number.
 	TimelineGroup      TimelineKind = "group"
 	TimelineEach       TimelineKind = "each"
@@ -113,14 +116,17 @@ const (
 	TimelineUnassigned TimelineKind = "unassigned"
 	TimelineEscalated  TimelineKind = "escalated"       // assigned to a team that was asked for help
 	TimelineDueSoon    TimelineKind = "review_due_soon" // the verdict falls due soon
-	TimelineCompleted  TimelineKind = "completed"
-	TimelineFailed     TimelineKind = "failed"
-	TimelineExpired    TimelineKind = "expired"
-	TimelineCancelled  TimelineKind = "cancelled"
-	TimelineHeld       TimelineKind = "held" // under a hold
-	TimelineHoldEnded  TimelineKind = "hold_ended"
-	TimelineRedacted   TimelineKind = "redacted" // personal data was removed from the run
-	TimelineErased     TimelineKind = "erased"   // that is complete
+	// Rejections of other runs of the person or company were looked up, or not all of them.
+	TimelineRejectedBefore TimelineKind = "rejected_before"
+	TimelineNotLookedUp    TimelineKind = "not_looked_up"
+	TimelineCompleted      TimelineKind = "completed"
+	TimelineFailed         TimelineKind = "failed"
+	TimelineExpired        TimelineKind = "expired"
+	TimelineCancelled      TimelineKind = "cancelled"
+	TimelineHeld           TimelineKind = "held" // under a hold
+	TimelineHoldEnded      TimelineKind = "hold_ended"
+	TimelineRedacted       TimelineKind = "redacted" // personal data was removed from the run
+	TimelineErased         TimelineKind = "erased"   // that is complete
 	// TimelineDocumentsRemoved says that the uploads were removed, because they were old.
 	TimelineDocumentsRemoved  TimelineKind = "documents_removed"
 	TimelineRestricted        TimelineKind = "restricted" // personal data is hidden from then on
@@ -154,6 +160,14 @@ type timeline struct {
 
 // add adds the line of an event, or counts the event in the line before it.
 func (t *timeline) add(e rules.Event) {
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // only these have a label, and a later visit may have another one
+	case rules.Dispatched:
+		t.relabel(f.Node, f.Label)
+	case rules.CustomerAwaited:
+		t.relabel(f.Node, f.Label)
+	case rules.GroupBegan:
+		t.relabel(f.Node, f.Label)
+	}
 	entry := t.entry(e.Fact)
 	entry.Label = t.label(entry.Node)
 	entry.At, entry.Until, entry.Count = e.At, e.At, 1
@@ -174,6 +188,12 @@ func (e TimelineEntry) repeats(last TimelineEntry) bool {
 		return e.Kind == last.Kind && e.Node == last.Node && e.Text == last.Text
 	}
 	return false
+}
+
+func (t *timeline) relabel(id verification.NodeID, label string) {
+	s := t.steps[id]
+	s.Label = label
+	t.steps[id] = s
 }
 
 func (t *timeline) label(id verification.NodeID) string {
@@ -229,6 +249,12 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 			kind = TimelineKept
 		}
 		return TimelineEntry{Kind: kind, Node: f.Node, To: f.Next, ToLabel: t.label(f.Next), Values: f.Values}
+	case rules.Compared:
+		kind := TimelineAgrees
+		if len(f.Differs) > 0 {
+			kind = TimelineDiffers
+		}
+		return TimelineEntry{Kind: kind, Node: f.Node, Text: strings.Join(f.Differs, ", ")}
 	case rules.GroupBegan:
 		kind := TimelineGroup
 		if f.Each {
@@ -298,6 +324,12 @@ func (t *timeline) entry(f rules.Fact) TimelineEntry {
 		return TimelineEntry{Kind: kind, Text: f.Notes, By: f.By, Assignee: f.To.Name()}
 	case rules.ReviewDueSoon:
 		return TimelineEntry{Kind: TimelineDueSoon}
+	case rules.RejectedBefore:
+		kind := TimelineRejectedBefore
+		if f.Unknown {
+			kind = TimelineNotLookedUp
+		}
+		return TimelineEntry{Kind: kind}
 	case rules.Completed:
 		return TimelineEntry{Kind: TimelineCompleted, Text: f.Outcome}
 	case rules.Failed:
@@ -372,10 +404,10 @@ func (t *timeline) arrive(node verification.NodeID) int {
 	return t.visits[node]
 }
 
-// flags returns what the data of a visit flags, if the step was visited more than once;
+// flags returns what the data of a visit flags, if the step was visited more than once, or only on earlier visits of its node;
 // else its card says it.
 func (t *timeline) flags(node verification.NodeID, d verification.Data, s *rules.Screening) (all []rules.Sentence) {
-	if t.steps[node].Visits < 2 {
+	if t.steps[node].Visits < 2 && !t.steps[node].Gone {
 		return nil
 	}
 	for _, c := range rules.CausesIn(d, s) {

@@ -13,8 +13,28 @@ import (
 // differ in: case, marks above and below letters, punctuation, spaces, and characters that
 // are not seen. Vowel signs of Indic scripts and voicing marks of Japanese remain. Texts
 // with the same result are the same name; the result of a text without a letter and a digit is
-// empty.
-func Name(text string) string {
+// empty. The ı and I of Turkish are the i, and letters that an Arabic, a Persian and an Urdu keyboard write
+// differently are one: yeh, kaf and heh.
+func Name(text string) string { return strings.Map(alike, Earlier(text)) }
+
+// alike returns the letter that stands for a letter of the same sound and another keyboard.
+func alike(r rune) rune {
+	switch r {
+	case 'ı':
+		return 'i'
+	case '\u0649', '\u06cc': // alef maksura, which Egypt writes for yeh, and the Persian yeh
+		return '\u064a'
+	case '\u06a9', '\u06aa': // the Persian kaf and the swash kaf
+		return '\u0643'
+	case '\u06c1': // the heh of Urdu
+		return '\u0647'
+	}
+	return r
+}
+
+// Earlier returns the form that Name gave before ı, yeh, kaf and heh were folded. Runs are found by it that were saved
+// at that time.
+func Earlier(text string) string {
 	folded := cases.Fold().String(norm.NFKD.String(text))
 	return strings.Map(func(r rune) rune {
 		if written(r) {
@@ -22,6 +42,15 @@ func Name(text string) string {
 		}
 		return -1
 	}, norm.NFKD.String(folded))
+}
+
+// Apostrophe reports whether a character stands in a word like an apostrophe: a mark of its letters and no letter of its own, such as the
+// ʻ of Uzbek and Hawaiian, the ʼ of Ukrainian, the ʿ of transliterated Arabic and the ʹ of transliterated Russian.
+func Apostrophe(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r == '\'' || r == '`' || r == '"'
+	}
+	return r >= 'ʹ' && r <= 'ˁ' || strings.ContainsRune("´’‘‛′″ˈˊˋˮꞌꞋ՚״׳", r)
 }
 
 // written reports whether Name keeps a character.

@@ -10,7 +10,7 @@ import (
 // parseCompany splits the name of a company. It sets legal forms aside, and gives
 // words that many companies have the same token in every language.
 func (c *Comparer) parseCompany(n *Name, text string) {
-	text = c.tables.registry.addressed(text)
+	text = c.tables.spelledOut(c.tables.registry.addressed(text))
 	if !ascii(text) {
 		text = c.tables.brackets.Replace(text)
 	}
@@ -18,7 +18,9 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 	found, unread := c.tables.read(c.tables.elisions.Replace(" " + strings.ReplaceAll(text, "&", " and ")))
 	n.doubtUnread(unread)
 	for _, w := range found {
-		words = append(words, c.companyParts(w)...)
+		for _, part := range c.companyParts(w) {
+			words = append(words, c.apartDigits(part)...)
+		}
 	}
 	words = joinLetters(words)
 	words = c.joinPlaces(c.takeForms(n, c.unglue(words)))
@@ -39,7 +41,7 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 			n.add(c.token(Company, rename(w, "al"), particle), w.shown)
 			continue
 		}
-		if c.tables.fillers[w.plain] && len(words) > 1 {
+		if c.tables.fillers[w.plain] && len(words) > 1 && c.tables.translated[w.source()].word == "" {
 			continue
 		}
 		n.add(c.companyToken(w), w.shown)
@@ -52,6 +54,27 @@ func (c *Comparer) parseCompany(n *Name, text string) {
 			n.add(c.token(Company, w, plain), w.shown)
 		}
 	}
+}
+
+// spelledOut returns the name of a company with words for the abbreviations and signs that stand for them: I/E, A+B.
+func (t *tables) spelledOut(text string) string {
+	fields := strings.Fields(text)
+	for i, field := range fields {
+		trimmed := strings.TrimRight(field, ".,;")
+		if words, ok := t.severalWords[strings.ToLower(trimmed)]; ok {
+			fields[i] = words + field[len(trimmed):]
+			continue
+		}
+		at := strings.IndexByte(field, '+')
+		switch {
+		case at < 0:
+		case at == len(field)-1 && at > 0: // EN+
+			fields[i] = field[:at] + " plus"
+		case at > 0:
+			fields[i] = strings.ReplaceAll(field, "+", " and ")
+		}
+	}
+	return strings.Join(fields, " ")
 }
 
 // joinPlaces joins two words that are one place, such as Hong Kong.
@@ -72,7 +95,12 @@ func (c *Comparer) joinPlaces(words []word) []word {
 }
 
 func (c *Comparer) companyToken(w word) *Token {
-	found, ok := c.tables.concepts[w.plain]
+	found, ok := c.tables.translated[w.source()]
+	meaning := found.word
+	if found.role == plain {
+		found, ok = c.tables.concepts[w.plain]
+		ok = ok && meaning == ""
+	}
 	if !ok && w.script == "han" {
 		found, ok = c.tables.han[w.raw]
 	}
@@ -90,7 +118,12 @@ func (c *Comparer) companyToken(w word) *Token {
 	if w.script == "latin" && len(w.plain) == 1 {
 		return c.token(Company, w, initial)
 	}
-	return c.token(Company, w, plain)
+	t := c.token(Company, w, plain)
+	if meaning != "" && t.meaning == "" {
+		t.meaning = meaning
+		t.identify(c)
+	}
+	return t
 }
 
 // numeral returns the number that a word is.
@@ -125,7 +158,15 @@ func (c *Comparer) companyParts(w word) []word {
 		if _, ok := c.tables.concepts[w.plain]; ok {
 			return []word{w}
 		}
+		for _, prefix := range []string{"", "لل", "وال", "بال", "ال", "و"} { // for the, and the, in the, the, and
+			rest := c.tables.transliterate("arabic", strings.TrimPrefix(w.raw, prefix))
+			if rest.shown = w.shown; strings.HasPrefix(w.raw, prefix) && c.tables.translated[rest.source()].word != "" {
+				return c.inEnglish(rest)
+			}
+		}
 		return c.parts(w)
+	case "cyrillic":
+		return c.inEnglish(w)
 	}
 	if !strings.Contains(w.plain, ".") {
 		return []word{w}
@@ -154,18 +195,41 @@ func (c *Comparer) endsWithKnown(w word) []word {
 			if rest == "" {
 				return []word{latin}
 			}
-			return append([]word{latin}, c.tables.words(rest)...)
+			return append([]word{latin}, c.endsWithKnown(c.hangul(rest))...)
 		} else if rest, ok := strings.CutSuffix(w.raw, form); ok {
-			return append(c.tables.words(rest), latin)
+			return append(c.endsWithKnown(c.hangul(rest)), latin)
 		}
 	}
+	if c.tables.translated[w.source()].word != "" {
+		return c.inEnglish(w)
+	}
 	for at := 1; at < len(runes)-1; at++ {
-		if known, ok := c.tables.concepts[c.tables.text(string(runes[at:]))]; ok {
-			last := word{script: "han", raw: string(runes[at:]), shown: string(runes[at:]), plain: known.word, heard: known.word}
-			return append(c.tables.words(string(runes[:at])), last)
+		last := c.hangul(string(runes[at:]))
+		if _, known := c.tables.concepts[last.plain]; known || c.tables.translated[last.source()].word != "" {
+			return append(c.endsWithKnown(c.hangul(string(runes[:at]))), c.inEnglish(last)...) // shorter with each turn
 		}
 	}
 	return []word{w}
+}
+
+// hangul returns a part of a word in Hangul.
+func (c *Comparer) hangul(raw string) word {
+	w := c.tables.transliterate("hangul", raw)
+	w.shown = raw
+	return w
+}
+
+// inEnglish returns the words for which a word in another script stands: itself, or several English ones.
+func (c *Comparer) inEnglish(w word) []word {
+	several := strings.Split(c.tables.translated[w.source()].word, "+")
+	if len(several) == 1 {
+		return []word{w}
+	}
+	out := make([]word, len(several))
+	for i, english := range several {
+		out[i] = word{script: "latin", raw: w.raw, shown: w.shown, plain: english, heard: english}
+	}
+	return out
 }
 
 // segment splits Han characters at the longest known words.
@@ -188,7 +252,7 @@ func (c *Comparer) segment(w word) []word {
 		for n := min(6, len(runes)-i); n >= 2; n-- {
 			text := string(runes[i : i+n])
 			_, known := c.tables.han[text]
-			if known || c.tables.unspaced[text] != "" {
+			if known || c.tables.unspaced[text] != "" || c.tables.translated[text].word != "" {
 				length = n
 				break
 			}
@@ -201,9 +265,12 @@ func (c *Comparer) segment(w word) []word {
 		text := string(runes[i : i+length])
 		if form := c.tables.unspaced[text]; form != "" {
 			out = append(out, word{script: "latin", raw: text, shown: text, plain: form, heard: form})
-		} else {
-			known := c.tables.han[text]
+		} else if known, ok := c.tables.han[text]; ok {
 			out = append(out, word{script: "han", raw: text, shown: text, plain: known.word, heard: known.word})
+		} else {
+			known := c.tables.transliterate("han", text)
+			known.shown = text
+			out = append(out, c.inEnglish(known)...)
 		}
 		i += length
 		from = i

@@ -9,7 +9,7 @@ import "slices"
 func (x *alignment) joins(swapped bool) {
 	single, several := x.sides(swapped)
 	for i, t := range single.tokens {
-		if single.done[i] || len(t.written) < 4 || t.role == number {
+		if single.done[i] || !t.spellable() {
 			continue
 		}
 		for j := 0; j < len(several.tokens) && !single.done[i]; j++ {
@@ -39,6 +39,9 @@ func (x *alignment) joins(swapped bool) {
 		}
 	}
 }
+
+// spellable reports whether a token may be several words that are written as one.
+func (t *Token) spellable() bool { return t.code || len(t.written) >= 4 && t.role != number }
 
 // Orders returns the other orders in which the name of a person of two or three words may be written as one
 // word: the family name is first or last.
@@ -72,6 +75,9 @@ func (x *alignment) joined(t *Token, parts []*Token) float32 {
 	text, sound := join(parts)
 	if text == t.written {
 		return w.Joined
+	}
+	if t.code || x.a.Kind == Company && !sameDigits(text, t.written) {
+		return 0
 	}
 	mode := t.mode
 	for _, p := range parts {

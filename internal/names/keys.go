@@ -15,6 +15,10 @@ func (c *Comparer) Keys(t *Token, add func(hash uint32)) {
 	if t.written != t.Text {
 		add(hash('t', t.written))
 	}
+	if t.meaning != "" {
+		add(hash('t', t.meaning))
+		add(hash('m', c.tables.stem(t.meaning)))
+	}
 	if t.role == initial || t.role == number {
 		return
 	}
@@ -87,7 +91,7 @@ func TextKey(text string) uint32 { return hash('t', text) }
 // they cannot belong together.
 func (c *Comparer) Similar(kind Kind, a, b *Token) float32 {
 	if d := len(a.sound) - len(b.sound); (d > 4 || d < -4) && len(a.lines) == 0 && a.role != initial && b.role != initial &&
-		(kind == Person || a.written == a.Text && b.written == b.Text && !c.tables.glued(a.Text, b.Text)) {
+		(kind == Person || a.written == a.Text && b.written == b.Text && a.meaning == b.meaning && !c.tables.glued(a.Text, b.Text)) {
 		return 0
 	}
 	s, _ := c.similar(kind, a, b, notChinese)
@@ -139,7 +143,7 @@ func (c *Comparer) Bound(kind Kind, b Bound) float32 {
 
 // Spells reports whether a token may be neighbours among the tokens of a name, written as one word.
 func (c *Comparer) Spells(kind Kind, t *Token, parts []*Token) bool {
-	if len(t.written) < 4 || t.role == number {
+	if !t.spellable() {
 		return false
 	}
 	x := alignment{comparer: c, a: Name{Kind: kind}, china: notChinese}

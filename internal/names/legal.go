@@ -135,13 +135,14 @@ func (c *Comparer) takeForms(n *Name, words []word) []word {
 			}
 			phrase := strings.Join(texts, "")
 			form, ok := c.tables.legal[phrase]
+			ok = ok && (size > 1 || c.tables.translated[words[i].source()].word == "")
 			if !ok && len(phrase) >= nearFormLength-1 && (i == 0 || i+size == len(words)) {
 				form, ok = c.tables.nearForm(phrase, (size > 1 || len(phrase) > nearFormLength) && i+size == len(words))
 			}
 			if !ok || size == 1 && len(phrase) <= 3 && i != 0 && i < len(words)-1 && !c.formAhead(words[i+1:]) {
 				continue // a short form is at the beginning or the end
 			}
-			front := i == 0 && size == 1 && c.tables.legalBefore[phrase]
+			front := i == 0 && size == 1 && c.tables.legalBefore[phrase] && words[0].script == "latin"
 			if front && !c.endsInForm(words[1:]) {
 				continue
 			}

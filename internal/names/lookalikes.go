@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // lookalikes are the letters that look alike in two scripts. See decision record 45.
@@ -43,7 +45,7 @@ func (l lookalikes) in(script, word string) (string, bool) {
 	var b strings.Builder
 	for _, r := range norm.NFD.String(word) {
 		s := scriptOf(r)
-		if !unicode.IsLetter(r) || s == script {
+		if !unicode.IsLetter(r) || fold.Apostrophe(r) || s == script {
 			b.WriteRune(r)
 			continue
 		}
@@ -67,7 +69,7 @@ func (l lookalikes) in(script, word string) (string, bool) {
 func (l lookalikes) oneScript(word string) (string, bool) {
 	count := map[string]int{}
 	for _, r := range word {
-		if unicode.IsLetter(r) {
+		if unicode.IsLetter(r) && !fold.Apostrophe(r) {
 			count[scriptOf(r)]++
 		}
 	}

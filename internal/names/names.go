@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
 )
 
@@ -90,6 +91,28 @@ type Name struct {
 	written []string
 }
 
+// ReadAs returns the name as it was read: what a word means, which number it is, and which words were taken for a legal form and left out
+// of the comparison.
+func (n Name) ReadAs() string {
+	words := make([]string, len(n.Tokens))
+	for i, t := range n.Tokens {
+		words[i] = n.word(i, 1)
+		switch {
+		case t.meaning != "":
+			words[i] += " (means " + t.meaning + ")"
+		case t.role == number && t.Text != words[i]:
+			words[i] += " (number " + t.Text + ")"
+		case t.written != t.Text:
+			words[i] += " (means " + t.Text + ")"
+		}
+	}
+	out := strings.Join(words, " ")
+	for _, form := range n.written {
+		out += "; legal form " + form
+	}
+	return out
+}
+
 // Token is one word of a name. Tokens are equal if their keys are.
 type Token struct {
 	Text string // ASCII lower-case letters and digits
@@ -107,11 +130,14 @@ type Token struct {
 	china   bool // written in syllables of Chinese names
 	derived bool // made from other tokens, by Joined or Plain
 	latin   bool // written in Latin letters
+	code    bool // of a company: digits with a letter, such as A320
 	// aspirated says that there is an apostrophe in the word, as in Ch'en.
 	aspirated bool
 	// written and writtenSound are the word as it is written and its sound. They differ
 	// from Text and sound if many words have the same Text, such as trading.
 	written, writtenSound string
+	// meaning is the English word for a word of a company in another script; empty if there is none.
+	meaning string
 	// characters are the Han or Hangul characters of the word, in one form: two words of one
 	// script with other characters are not the same, even if they have the same reading.
 	characters string
@@ -122,7 +148,7 @@ func (t *Token) Key() string { return t.key }
 
 // Size returns the bytes of memory that the token takes, about.
 func (t *Token) Size() int {
-	texts := []string{t.key, t.Text, t.sound, t.characters}
+	texts := []string{t.key, t.Text, t.sound, t.characters, t.meaning}
 	if t.written != t.Text {
 		texts = append(texts, t.written, t.writtenSound)
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // normalize returns a text in Unicode NFKC without characters that are not seen. A word
@@ -18,7 +20,7 @@ func (t *tables) normalize(kind Kind, text string) (normal string, doubts []stri
 	if ascii(text) {
 		return text, nil
 	}
-	text = norm.NFKC.String(limit(text))
+	text = norm.NFKC.String(limit(withoutMarks(text)))
 	if t.usual(text) {
 		return text, nil
 	}
@@ -37,6 +39,14 @@ func (t *tables) normalize(kind Kind, text string) (normal string, doubts []stri
 		b.WriteString(p.text)
 	}
 	return b.String(), doubts
+}
+
+// withoutMarks returns a text without the signs of trade marks, which NFKC makes letters of.
+func withoutMarks(text string) string {
+	if !strings.ContainsAny(text, "™℠®©") {
+		return text
+	}
+	return strings.NewReplacer("™", " ", "℠", " ", "®", " ", "©", " ").Replace(text)
 }
 
 func ascii(text string) bool {
@@ -63,6 +73,7 @@ func (t *tables) usual(text string) bool {
 				}
 				last = r
 			}
+		case fold.Apostrophe(r):
 		case unicode.IsLetter(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
 			if last != ' ' && block(r) != block(last) && scriptOf(r) != scriptOf(last) {
 				return false
@@ -116,7 +127,7 @@ func pieces(text string, seen func(rune) rune) []piece {
 		r = seen(r)
 		switch {
 		case r == 0:
-		case unicode.IsLetter(r) || unicode.IsDigit(r) || word.Len() > 0 && (unicode.IsMark(r) || strings.ContainsRune(apostrophes, r)):
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || word.Len() > 0 && (unicode.IsMark(r) || fold.Apostrophe(r)):
 			word.WriteRune(r)
 		default:
 			if word.Len() > 0 {
@@ -134,7 +145,7 @@ func pieces(text string, seen func(rune) rune) []piece {
 func scriptChanges(word string) (n int, cjk bool) {
 	last := ""
 	for _, r := range word {
-		if !unicode.IsLetter(r) {
+		if !unicode.IsLetter(r) || fold.Apostrophe(r) {
 			continue
 		}
 		s := scriptOf(r)

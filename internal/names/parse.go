@@ -116,6 +116,7 @@ func (c *Comparer) newToken(kind Kind, w word, r role) *Token {
 	if r == plain && len(t.Text) == 1 && w.script != "hangul" {
 		t.role = initial
 	}
+	t.code = kind == Company && coded(t.Text)
 	t.sound = cmp.Or(c.tables.soundOf(w.heard), t.Text)
 	if t.mode != foreign && (kind == Person || r == plain) {
 		t.lines = c.tables.known(t.Text, t.sound)
@@ -139,6 +140,9 @@ func (t *Token) identify(c *Comparer) *Token {
 	}
 	if t.characters != "" {
 		t.key += "#" + t.characters
+	}
+	if t.meaning != "" {
+		t.key += ":" + t.meaning
 	}
 	if t.sound != c.tables.soundOf(t.Text) {
 		t.key += "/" + t.sound

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// apostrophes are the characters that do not split a word.
-const apostrophes = "'’‘ʻʼ`´ʿʾ′\"״׳"
-
 // The windows of a name with more words than are compared at a time.
 const (
 	windowStep  = maxTokens / 2
@@ -99,7 +96,7 @@ func (t *tables) undo(text string) *undone {
 	}
 	changed := false
 	text, u.redirected = reversed(text)
-	all := pieces(withDigits(norm.NFKC.String(text)), t.seen)
+	all := pieces(withDigits(norm.NFKC.String(withoutMarks(text))), t.seen)
 	for i, p := range all {
 		if ascii(p.text) {
 			continue

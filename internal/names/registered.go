@@ -36,7 +36,7 @@ func (r Registered) doubts() []string {
 // text without a letter or digit.
 func (c *Comparer) ParseRegistered(kind Kind, text string) (Registered, error) {
 	r, given := c.tables.registry, text
-	text = norm.NFKC.String(c.tables.inFull(text))
+	text = norm.NFKC.String(withoutMarks(c.tables.inFull(text)))
 	text = strings.NewReplacer("\u200b", "", "\u2060", "", "\ufeff", "", "\u00ad", "").Replace(text)
 	text = r.apart(text)
 	marker := r.relation

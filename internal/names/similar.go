@@ -43,13 +43,18 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 		}
 		return 1, same
 	}
-	if a.role == initial || b.role == initial {
+	switch {
+	case (a.code || b.code) && (a.latin == b.latin || !sameDigits(a.Text, b.Text)):
+		return 0, ""
+	case a.role == initial || b.role == initial:
 		return c.initials(a, b)
-	}
-	if a.role == number || b.role == number {
+	case a.role == number || b.role == number:
 		return 0, ""
 	}
 	if kind == Company {
+		if c.tables.means(a, b) || c.tables.means(b, a) {
+			return 1, SameMeaning
+		}
 		if s, why, done := c.words(a, b); done {
 			return s, why
 		}
@@ -116,8 +121,11 @@ func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, stri
 	if s < w.Misread && a.latin && b.latin && len(a.Text) != len(b.Text) && lookalike(a.Text) == lookalike(b.Text) {
 		s, why = w.Misread, misread
 	}
-	if kind == Person && len(a.lines) > 0 && len(b.lines) > 0 {
+	switch {
+	case kind == Person && len(a.lines) > 0 && len(b.lines) > 0:
 		s = min(s, w.KnownMost)
+	case kind == Person && s >= w.PersonLeast && coded(a.Text) && coded(b.Text) && !sameDigits(a.Text, b.Text):
+		return 0, ""
 	}
 	return max(0, s), why
 }
@@ -145,6 +153,11 @@ func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool
 		return 0, "", true
 	}
 	return s, spelling, true
+}
+
+// means reports whether one word has the meaning of the other.
+func (t *tables) means(a, b *Token) bool {
+	return a.meaning != "" && (a.meaning == b.meaning || t.stem(a.meaning) == t.stem(b.Text))
 }
 
 // standsFor reports whether one word is an abbreviation of the other, which has the same meaning in

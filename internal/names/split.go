@@ -160,8 +160,14 @@ type splitting struct {
 // add adds a part, unless it is no name or is known.
 func (s *splitting) add(p PartName) {
 	key := bare(p.Text)
-	if s.seen[key] || !s.c.isName(p.Text) {
+	if s.seen[key] {
 		return
+	}
+	if !s.c.isName(p.Text) {
+		const manyWords = 3 // words of many companies that are a name together
+		if p.Exact = true; s.c.onlyForms(p.Text) || len(s.c.parse(Company, p.Text).Tokens) < manyWords {
+			return
+		}
 	}
 	s.seen[key] = true
 	if len(s.parts) == MaxParts {

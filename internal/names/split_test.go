@@ -34,7 +34,7 @@ func TestPublishedNamesHaveTheirParts(t *testing.T) {
 		"COMPAGNIE AERIENNE DES GRANDS LACS (CAGL); GREAT LAKES BUSINESS COMPANY (GLBC)": {
 			"COMPAGNIE AERIENNE DES GRANDS LACS", "~CAGL", "GREAT LAKES BUSINESS COMPANY", "~GLBC",
 		},
-		"UGANDA COMMERCIAL IMPEX (UCI) LTD":                {"UGANDA COMMERCIAL IMPEX LTD", "~UCI"},
+		"UGANDA COMMERCIAL IMPEX (UCI) LTD":                {"~UGANDA COMMERCIAL IMPEX LTD", "~UCI"},
 		"TOUS POUR LA PAIX ET LE DEVELOPPEMENT (NGO)":      {"~TOUS POUR LA PAIX ET LE DEVELOPPEMENT"},
 		"HARAKAT UL-MUJAHIDIN / HUM":                       {"HARAKAT UL-MUJAHIDIN", "~HUM"},
 		"Al Qa'ida/Islamic Army":                           {"Al Qa'ida", "Islamic Army"},

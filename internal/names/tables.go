@@ -52,6 +52,8 @@ type tables struct {
 	shortFor        map[string][]string // the words of concepts that an abbreviation may stand for
 	conceptsBySound map[string]concept  // by sound, for long words
 	han             map[string]concept  // words in Han and other scripts without spaces
+	severalWords    map[string]string   // for abbreviations that stand for words of no concept
+	translated      map[string]concept  // the English words for words in other scripts, by word.source
 	numbers         map[string]string
 	lastNumbers     map[string]string // only of a last word
 	ordinals        []string          // endings behind digits
@@ -105,7 +107,7 @@ func newTables() *tables {
 		titles: map[string]role{}, suffixes: map[string]bool{}, chains: map[string]bool{}, lone: map[string]bool{},
 		simplified: map[rune]rune{}, generations: map[string]string{}, legal: map[string]string{},
 		legalNear: map[string]string{}, legalStarts: map[string]bool{}, legalBefore: map[string]bool{}, unspaced: map[string]string{},
-		concepts: map[string]concept{}, shortFor: map[string][]string{}, conceptsBySound: map[string]concept{}, han: map[string]concept{},
+		concepts: map[string]concept{}, shortFor: map[string][]string{}, conceptsBySound: map[string]concept{}, han: map[string]concept{}, translated: map[string]concept{}, severalWords: map[string]string{},
 		numbers: map[string]string{}, lastNumbers: map[string]string{}, pinyin: map[string]bool{}, syllables: map[string][]uint16{}, chinese: map[string]bool{},
 	}
 	relations := []string{"عبد ال", "عبدال"}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mozillazg/go-unidecode"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 type word struct {
@@ -56,7 +58,7 @@ func (t *tables) read(text string) (out []word, unread []string) {
 				to = i + 1
 			}
 		case r == '\u200c' || r == '\u200d' || r == 'ー' && script == "kana":
-		case strings.ContainsRune(apostrophes, r):
+		case fold.Apostrophe(r):
 			broken = broken || len(run) > 0
 		case repeats(r) && (script == "han" || script == "kana"):
 			run = append(run, repeated(r, run[len(run)-1]))
@@ -80,8 +82,12 @@ func (t *tables) read(text string) (out []word, unread []string) {
 			to = i + 1
 		case r == '.' && len(run) > 0:
 			// "S.p.A." and "J.R." are split by the caller, which knows the kind.
-			if i+1 < len(runes) && unicode.IsLetter(runes[i+1]) && script != "han" {
+			switch {
+			case i+1 == len(runes):
+			case unicode.IsLetter(runes[i+1]) && script != "han":
 				run = append(run, '.')
+			case unicode.IsDigit(runes[i+1]) && unicode.IsDigit(run[len(run)-1]): // 2.5 is not 25
+				flush()
 			}
 		default:
 			flush()

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 // advanced has the parts of sdn_advanced.xml that its parties refer to. They come before the
@@ -128,7 +130,7 @@ func dateOf(period *node) (text string, dates []string) {
 	from := cmp.Or(day("Start", "From"), day("Start", "To"))
 	to := cmp.Or(day("End", "To"), day("End", "From"), from)
 	text = from + " to " + to
-	if !IsDate(from) || !IsDate(to) || from > to {
+	if !birthdate.Is(from) || !birthdate.Is(to) || from > to {
 		return text, nil
 	}
 	circa := false

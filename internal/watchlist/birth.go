@@ -5,6 +5,8 @@ package watchlist
 import (
 	"strconv"
 	"strings"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 // birth is the result of comparing birth dates, the worst first.
@@ -50,6 +52,8 @@ type listedBirth struct {
 	from, to int
 	about    bool   // the list says that the date is approximate
 	date     string // YYYY, YYYY-MM or YYYY-MM-DD; empty for several years
+	// first and last are the two ends of a range, or the date.
+	first, last string
 }
 
 // readBirth reads YYYY, YYYY-MM or YYYY-MM-DD, one of these after ~ for an approximate
@@ -60,9 +64,10 @@ func readBirth(listed string) (b listedBirth, ok bool) {
 	if !several {
 		b.date, last = first, first
 	}
-	if !IsDate(first) || !IsDate(last) {
+	if !birthdate.Is(first) || !birthdate.Is(last) {
 		return listedBirth{}, false
 	}
+	b.first, b.last = first, last
 	b.from, _ = strconv.Atoi(first[:4])
 	b.to, _ = strconv.Atoi(last[:4])
 	return b, true
@@ -108,7 +113,7 @@ func (b listedBirth) compare(date string) birth {
 // Clears reports whether every birth date of an entry differs from a date by more than
 // approximate dates explain.
 func Clears(date string, listed []string) bool {
-	if !IsDate(date) || len(listed) == 0 {
+	if !birthdate.Is(date) || len(listed) == 0 {
 		return false
 	}
 	for _, other := range listed {

@@ -4,27 +4,14 @@ package watchlist
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-)
 
-// IsDate reports whether a text is YYYY, YYYY-MM or YYYY-MM-DD.
-func IsDate(s string) bool {
-	if len(s) != 4 && len(s) != 7 && len(s) != 10 {
-		return false
-	}
-	for i := range len(s) {
-		if dash := i == 4 || i == 7; dash != (s[i] == '-') || !dash && (s[i] < '0' || s[i] > '9') {
-			return false
-		}
-	}
-	if len(s) >= 7 && (s[5:7] < "01" || s[5:7] > "12") {
-		return false
-	}
-	return len(s) < 10 || s[8:] >= "01" && s[8:] <= "31"
-}
+	"github.com/verifyd/verifyd/internal/birthdate"
+)
 
 // writtenDates reads the birth dates of a text as lists write them, such as 14 Mar 1961, 00/00/1961,
 // circa 1961, 1960 to 1962, between Aug. and Sep. 1977, or several of these. Days come before months. The
@@ -47,8 +34,13 @@ func writtenDates(text string) (dates []string, ok bool) {
 
 // writtenDate reads one date or one range in lower case.
 func writtenDate(text string) (string, bool) {
+	text, said := remarked(strings.Trim(text, " .,;:"))
+	if said == remarkCalendar {
+		return "", false
+	}
 	text, about := aboutDate(strings.Trim(text, " .,;:()"))
-	if decade, ok := strings.CutSuffix(strings.TrimSuffix(text, "'s"), "0s"); ok && len(decade) == 3 && IsDate(decade+"0") && plausible(decade) {
+	about = about || said == remarkAbout
+	if decade, ok := strings.CutSuffix(strings.TrimSuffix(text, "'s"), "0s"); ok && len(decade) == 3 && birthdate.Is(decade+"0") && isYear(decade) {
 		return decade + "0.." + decade + "9", true
 	}
 	if date, ok := oneDate(text); ok {
@@ -92,9 +84,6 @@ func dateRange(first, last string) (string, bool) {
 
 // aboutDate returns a date without the words that say that it is approximate, and whether it has some.
 func aboutDate(text string) (date string, about bool) {
-	if date, remark, ok := strings.Cut(text, "("); ok && !strings.ContainsAny(remark, "0123456789") {
-		text, about = strings.TrimSpace(date), strings.Contains(remark, "circa") || strings.Contains(remark, "appr")
-	}
 	if date, ok := strings.CutSuffix(text, "?"); ok {
 		text, about = date, true
 	}
@@ -117,18 +106,88 @@ func aboutDate(text string) (date string, about bool) {
 	}
 }
 
+// remarked returns a date in lower case without what stands in brackets around it, and what the brackets say. Brackets with digits are
+// part of the date.
+func remarked(text string) (date string, said remark) {
+	for _, pair := range []string{"()", "[]"} {
+		for {
+			from := strings.IndexByte(text, pair[0])
+			if from < 0 {
+				break
+			}
+			inside, behind, _ := strings.Cut(text[from+1:], pair[1:])
+			if strings.ContainsFunc(inside, unicode.IsDigit) {
+				return text, said
+			}
+			said = max(said, remarkOf(inside))
+			text = strings.TrimSpace(strings.TrimSpace(text[:from]) + " " + strings.TrimSpace(behind))
+		}
+	}
+	return text, said
+}
+
+// remark is what stands in brackets beside a date.
+type remark int
+
+const (
+	remarkExact    remark = iota
+	remarkAbout           // the date is approximate
+	remarkCalendar        // the date is one of another calendar
+)
+
+// remarkOf returns what a remark in lower case says: a calendar, or a source of the date. Any other remark is a doubt about the date.
+func remarkOf(text string) remark {
+	words := strings.FieldsFunc(strings.ReplaceAll(text, ".", ""), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	has := func(known string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return isOneOf(known, word) })
+	}
+	switch {
+	case has("gregorian"), text == "":
+		return remarkExact
+	case has("calendar"):
+		return remarkCalendar
+	case has(sourceWords):
+		if strings.Contains(text, "?") || slices.ContainsFunc(words, func(word string) bool { return !isOneOf(sourceWords+plainWords+calendarWords, word) }) {
+			return remarkAbout
+		}
+		return remarkExact
+	case has(calendarWords), len(words) == 1 && isOneOf(calendarShort, words[0]):
+		return remarkCalendar
+	}
+	return remarkAbout
+}
+
+// The words of remarks. A word stands for those that it begins, too, if it has five letters or more. Nationalities are calendars, but not of a
+// passport.
+const (
+	calendarWords = " ethiop amete geez nepal bikram vikram sambat samvat saka shaka shalivahana hijra hijri hegira islamic muslim solar lunar" +
+		" qamari shamsi jalali persia irania afghan buddhi thai hebrew jewish coptic julian minguo taiwan showa heisei taisho meiji bangla bengali fasli rumi chines juche "
+	calendarShort = " ec am bs vs ah hs sh be os roc "
+	sourceWords   = " passport document identity id card certificate visa licence license register registry "
+	plainWords    = " national birth according to as in per by from of the his her their stated given "
+)
+
+func isOneOf(words, word string) bool {
+	for known := range strings.FieldsSeq(words) {
+		if word == known || len(known) >= 5 && strings.HasPrefix(word, known) {
+			return true
+		}
+	}
+	return false
+}
+
 // oneDate reads a date that is not a range.
 func oneDate(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	if day, _, ok := strings.Cut(text, "t"); ok && len(day) == len(time.DateOnly) && IsDate(day) { // before a time of day
+	if day, _, ok := strings.Cut(text, "t"); ok && len(day) == len(time.DateOnly) && birthdate.Is(day) { // before a time of day
 		text = day
 	}
 	for _, unknown := range []string{"dd/", "mm/", "00/", "00/", "00.", "00.", "00-", "00-"} {
 		text = strings.TrimPrefix(text, unknown)
 	}
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "-00"), "-00")
-	if IsDate(text) {
-		return text, plausible(text)
+	if birthdate.Is(text) {
+		return text, isYear(text)
 	}
 	text = strings.NewReplacer("sept.", "sep ", ".", " ", ",", " ", "/", " ", "-", " ", "sept ", "sep ", "1st ", "1 ", "2nd ", "2 ", "3rd ", "3 ", "th ", " ").Replace(text)
 	text = strings.Join(strings.Fields(text), " ")
@@ -149,14 +208,14 @@ func oneDate(text string) (string, bool) {
 	} {
 		if t, err := time.Parse(layout[0], text); err == nil {
 			date := t.Format(layout[1])
-			return date, plausible(date)
+			return date, isYear(date)
 		}
 	}
 	return "", false
 }
 
-// plausible reports whether a date may be a birth date: a year of another calendar is none.
-func plausible(date string) bool { return date >= "18" && date < "21" }
+// isYear reports whether a text begins as a year does that is no number of something else.
+func isYear(date string) bool { return date >= "18" && date < "21" }
 
 // span returns the birth date for a range of days: a day, a month or a year, if it is one.
 func span(from, to string) string {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,6 +40,62 @@ func TestBirthDatesAreReadAsListsWriteThem(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, l.All()[0].BirthDates); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// loadedOn returns a list of own columns, as a host reads it on 28 November 2026.
+func loadedOn(t *testing.T, content string) *watchlist.List {
+	t.Helper()
+	l, err := watchlist.Load(t.Context(), watchlist.Source{
+		Path: "l.csv", Files: fstest.MapFS{"l.csv": {Data: []byte(content)}}, Format: watchlist.Format{Type: watchlist.CSV}, Today: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestBracketsBesideADateCount(t *testing.T) {
+	for text, want := range map[string]string{
+		// approximate dates
+		"1959 (estimated)": "~1959", "1959 (est.)": "~1959", "1959 (c.)": "~1959", "1959 (ca)": "~1959", "(c.) 1959": "~1959", "1959 (?)": "~1959", "1959 [?]": "~1959", "1959 [approx.]": "~1959",
+		"1959 (probably)": "~1959", "1959 (not confirmed)": "~1959", "1959 (alleged)": "~1959", "1959 (ungefähr)": "~1959", "14 Mar 1959 (unverified)": "~1959-03-14", "1959 (passport?)": "~1959",
+		// where it is from
+		"1959 (passport)": "1959", "14/03/1959 (as per passport)": "1959-03-14", "1959 (national ID card)": "1959", "14 Mar 1959 (Gregorian)": "1959-03-14", "1959 (Gregorian calendar)": "1959",
+		"1959 (Iranian passport)": "1959",
+		// other calendars
+		"05/07/1951 (Ethiopian)": "?05/07/1951 (Ethiopian)", "1951 (E.C.)": "?1951 (E.C.)", "1951 (EC)": "?1951 (EC)", "1880 (Saka era)": "?1880 (Saka era)", "2016 (B.S.)": "?2016 (B.S.)",
+		"2016 (Bikram Sambat)": "?2016 (Bikram Sambat)", "2016 [Nepali]": "?2016 [Nepali]", "1378 (A.H.)": "?1378 (A.H.)", "1959 (Julian calendar)": "?1959 (Julian calendar)", "1959 (lunar)": "?1959 (lunar)",
+		"1959 (old calendar)": "?1959 (old calendar)", "(Ethiopian) 1951": "?(Ethiopian) 1951",
+		// what is no birth date of anybody
+		"2031-01-01": "?2031-01-01", "2026-12-01": "?2026-12-01", "1849": "?1849", "1894": "?1894", "1895": "1895", "2026": "2026", "1900-01-01": "?1900-01-01", "1890 to 1899": "1890..1899", "1880-1885": "?1880-1885",
+		"circa 1850": "?circa 1850", "1959 (born 1961)": "?1959 (born 1961)",
+	} {
+		l := loadedOn(t, "id,name,birth_date\ne,Viktor Zamoyskov,\""+text+"\"\n"+strings.Repeat("o,Asha Rao,1990\n", 3))
+		if diff := cmp.Diff([]string{want}, l.All()[0].BirthDates); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		if unread := strings.HasPrefix(want, "?"); unread != (len(l.Unread) == 1) {
+			t.Errorf("%q: not used %v, want it to be named %t", text, l.Unread, unread)
+		}
+		uncleared, err := l.Uncleared(watchlist.Subject{Kind: names.Person, Name: "Viktor Zamoyskov", BirthDate: "1963-09-01"}, 0.85)
+		if cleared := want == "1959" || strings.HasPrefix(want, "1959-") || want == "1895" || want == "2026" || want == "1890..1899"; err != nil || cleared != (uncleared == 0) {
+			t.Errorf("%q: %d hits of somebody born in 1963 are left (%v), want cleared %t", text, uncleared, err, cleared)
+		}
+	}
+}
+
+func TestTheNoteOfTheUNNamesTheCalendar(t *testing.T) {
+	for note, want := range map[string][]string{
+		"Gregorian calendar": {"1959"}, "Ethiopian calendar": {"?1959 (Ethiopian calendar)"}, "5/7/1951 (Ethiopian)": {"1959", "?5/7/1951 (Ethiopian)"}, "": {"1959"}, "According to his brother": {"1959"},
+	} {
+		l := read(t, "<CONSOLIDATED_LIST><INDIVIDUALS><INDIVIDUAL><DATAID>1</DATAID><FIRST_NAME>ASHA</FIRST_NAME><SECOND_NAME>VELMORA</SECOND_NAME>"+
+			"<INDIVIDUAL_DATE_OF_BIRTH><YEAR>1959</YEAR><NOTE>"+note+"</NOTE></INDIVIDUAL_DATE_OF_BIRTH></INDIVIDUAL>"+
+			strings.Repeat("<INDIVIDUAL><DATAID>2</DATAID><FIRST_NAME>IVAN</FIRST_NAME><INDIVIDUAL_DATE_OF_BIRTH><YEAR>1970</YEAR></INDIVIDUAL_DATE_OF_BIRTH></INDIVIDUAL>", 3)+
+			"</INDIVIDUALS></CONSOLIDATED_LIST>", watchlist.Format{})
+		if diff := cmp.Diff(want, l.All()[0].BirthDates); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", note, diff)
 		}
 	}
 }

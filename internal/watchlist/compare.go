@@ -15,6 +15,9 @@ const ReviewAt = 0.85
 type Comparison struct {
 	Score   float64  `json:"score"` // 0 to 1
 	Reasons []string `json:"reasons"`
+	// ReadAs says how the words of each name were read, and Parts which names each also has; see names.Comparer.Split.
+	ReadAs []string   `json:"read_as,omitempty"`
+	Parts  [][]string `json:"parts,omitempty"`
 }
 
 // ErrNoName is the error of a name without a letter and a digit.
@@ -32,7 +35,7 @@ func Same(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error) {
 		return Comparison{}, fmt.Errorf("other: %w", err)
 	}
 	m := c.Identify(first, second)
-	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
+	return Comparison{Score: round(float64(m.Score)), Reasons: explain(m, "the other name")}, nil
 }
 
 // Compare compares two names as a search does, without a list: all words have the same
@@ -47,5 +50,14 @@ func Compare(c *names.Comparer, kind names.Kind, a, b string) (Comparison, error
 		return Comparison{}, fmt.Errorf("other: %w", err)
 	}
 	m := c.Compare(first, second)
-	return Comparison{round(float64(m.Score)), explain(m, "the other name")}, nil
+	out := Comparison{Score: round(float64(m.Score)), Reasons: explain(m, "the other name"), ReadAs: []string{first.ReadAs(), second.ReadAs()}}
+	for _, text := range []string{a, b} {
+		parts, _ := c.Split(text)
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = p.Text
+		}
+		out.Parts = append(out.Parts, texts)
+	}
+	return out, nil
 }

@@ -3,7 +3,6 @@
 package watchlist
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +50,7 @@ func readCSLTable(f *listFile) iter.Seq2[Entry, error] {
 			for i, name := range header {
 				record.set(name, strings.Clone(r.row[i]))
 			}
-			if !yield(record.entry(f.filler, fmt.Sprintf("line-%d", line)), nil) {
+			if !yield(record.entry(f.filler, "line", line), nil) {
 				return
 			}
 		}
@@ -98,7 +97,7 @@ func readCSL(f *listFile) iter.Seq2[Entry, error] {
 				return
 			}
 			record := cslObject(properties)
-			if !yield(record.entry(f.filler, fmt.Sprintf("entry-%d", n)), nil) {
+			if !yield(record.entry(f.filler, "entry", n), nil) {
 				return
 			}
 		}
@@ -186,7 +185,7 @@ func jsonTexts(value any) []string {
 }
 
 // entry returns the entry of a record. An entry without a type may be a person or a company.
-func (r *cslRecord) entry(f *filler, number string) Entry {
+func (r *cslRecord) entry(f *filler, place string, n int) Entry {
 	known := map[string]bool{}
 	all := func(names ...string) (values []string) {
 		for _, name := range names {
@@ -196,7 +195,7 @@ func (r *cslRecord) entry(f *filler, number string) Entry {
 		return values
 	}
 	one := func(names ...string) string { return strings.TrimSpace(strings.Join(all(names...), " ")) }
-	e := Entry{ID: cmp.Or(one("_id", "id"), number)}
+	e := identified(one("_id", "id"), place, n)
 	source := one("source")
 	switch kind := strings.ToLower(one("type")); kind {
 	case "":

@@ -175,7 +175,8 @@ func (t *table) entry(row []string, line int) (Entry, error) {
 		}
 		return values
 	}
-	e := Entry{ID: cmp.Or(field("id"), fmt.Sprintf("line-%d", line)), Name: field("name"), Aliases: taken("aliases")}
+	e := identified(field("id"), "line", line)
+	e.Name, e.Aliases = field("name"), taken("aliases")
 	for i, c := range t.read {
 		switch value := strings.TrimSpace(row[i]); {
 		case value == "":

@@ -30,11 +30,48 @@ type Entry struct {
 	Topics     []string // such as sanction or role.pep
 	// Identifiers are numbers of documents and registrations, such as passports.
 	Identifiers []Identifier
+	// Formerly are earlier ids of the entry, such as those of the entities that it was merged from, see verification.Hit.
+	Formerly []string
 
 	// parts are the names that names and aliases consist of, of an entry that a list has stored:
 	// those that are compared, and then those that are found only as they are written.
 	parts []string
 	exact int // how many of them are not compared
+
+	unnumbered bool // the list has no id for it: ID names its place until the entry is complete
+}
+
+// maxFormerly is the maximum number of earlier ids of an entry that are kept.
+const maxFormerly = 1000
+
+// identified returns an entry with an id; if it is empty, with its line or another place in the file.
+func identified(id, place string, n int) Entry {
+	if id == "" {
+		return Entry{ID: fmt.Sprintf("%s-%d", place, n), unnumbered: true}
+	}
+	return Entry{ID: id}
+}
+
+// saidPrefix is how the ids of entries begin that are known by what they say.
+const saidPrefix = "said-"
+
+// The ids that entries without an id had before: their places in the file.
+const anyLine, anyPlace = "line-*", "entry-*"
+
+// identify gives an entry without an id one that depends on what the entry says, and not on its place.
+func (e *Entry) identify() {
+	if e.unnumbered {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%t %t %s", e.Person, e.Company, e.digest()))
+		e.ID = saidPrefix + hex.EncodeToString(sum[:8])
+	}
+}
+
+// earlier returns the earlier ids of a stored entry.
+func (e *Entry) earlier(stored []string) []string {
+	if len(e.ID) == len(saidPrefix)+16 && strings.HasPrefix(e.ID, saidPrefix) {
+		return append(stored, anyLine, anyPlace)
+	}
+	return stored
 }
 
 // Identifier is the number of a document or registration.

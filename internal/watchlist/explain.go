@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -87,7 +88,7 @@ func sameIdentifiers(given, listed []Identifier) (reasons []string) {
 // adjust returns the score of an entry with the birth date and the countries of the
 // subject, the reasons, and what differs.
 func adjust(s Subject, e Entry, score float64) (_ float64, reasons []string, differs differences) {
-	if IsDate(s.BirthDate) && len(e.BirthDates) > 0 && s.Kind == names.Person {
+	if birthdate.Is(s.BirthDate) && len(e.BirthDates) > 0 && s.Kind == names.Person {
 		unread := unreadDates(e.BirthDates)
 		listed := strings.Join(slices.DeleteFunc(slices.Clone(e.BirthDates), func(date string) bool { return strings.HasPrefix(date, unreadMark) }), ", ")
 		differs.birth = compareBirth(s.BirthDate, e.BirthDates)

@@ -20,6 +20,7 @@ type entity struct {
 	Schema     string              `json:"schema"`
 	Properties map[string][]string `json:"properties"`
 	Target     *bool               `json:"target"`
+	Referents  []string            `json:"referents"` // the ids of the entities that it was merged from
 }
 
 // readFTM reads one JSON object a line. It skips entities that the publisher does not
@@ -73,6 +74,11 @@ func notCutOff(err error) error {
 
 func (v *entity) entry(f *filler) Entry {
 	e := Entry{ID: v.ID}
+	for _, id := range v.Referents {
+		if id != v.ID && len(id) <= maxValue && len(e.Formerly) < maxFormerly {
+			e.Formerly = append(e.Formerly, withoutControls(id))
+		}
+	}
 	e.setSchema(v.Schema)
 	known := map[string]bool{}
 	values := func(properties ...string) (all []string) {

@@ -31,6 +31,7 @@ type Hit struct {
 	Countries  []string `json:"countries,omitempty"`
 	Topics     []string `json:"topics,omitempty"`
 	Digest     string   `json:"-"` // identifies what the entry says, see Entry.digest
+	Formerly   []string `json:"-"` // see Entry.Formerly
 }
 
 // maxHits is the maximum number of hits of a search.
@@ -94,6 +95,7 @@ func (l *List) Matches(s Subject, minimum float64) (all []*Match, doubts []strin
 			continue
 		}
 		m.ID, m.Name, m.BirthDates, m.Countries, m.Topics, m.Digest = e.ID, e.Name, e.BirthDates, e.Countries, e.Topics, e.digest()
+		m.Formerly = e.Formerly
 		switch {
 		case m.alike != nil:
 			m.Reasons = append(m.Reasons, l.explain(m.reading, e.name(m.alias), *m.alike)...)
@@ -115,7 +117,17 @@ func (l *List) Matches(s Subject, minimum float64) (all []*Match, doubts []strin
 		all = append(all, m)
 	}
 	BestFirst(all)
-	return all, doubts, nil
+	return withoutCopies(all), doubts, nil
+}
+
+// withoutCopies leaves out entries without an id that say the same as another one.
+func withoutCopies(all []*Match) []*Match {
+	known := map[string]bool{}
+	return slices.DeleteFunc(all, func(m *Match) bool {
+		copied := known[m.ID]
+		known[m.ID] = slices.Contains(m.Formerly, anyLine)
+		return copied
+	})
 }
 
 // BestFirst sorts matches.

@@ -34,6 +34,9 @@ type List struct {
 	// that can be read, and those with more words than are compared. All but the ones without a letter and a
 	// digit are found as they are written.
 	Uncompared int
+	// Lacks is the number of entries that the version in use has fewer than the last one that was accepted, if
+	// nobody has accepted it; 0 otherwise.
+	Lacks int
 	// Bytes is the memory that the list takes, about: its texts and its index, without what
 	// searches and loads need for a while.
 	Bytes int64
@@ -73,7 +76,7 @@ func Load(ctx context.Context, s Source) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := read(ctx, file, s.Format, s.MaxBytes)
+	l, err := read(ctx, file, s.Format, s.MaxBytes, s.Today)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, err)
 	}
@@ -86,9 +89,9 @@ func Load(ctx context.Context, s Source) (*List, error) {
 }
 
 // Read reads a list. A list without an entry is an error, because an empty file is
-// more often a mistake than intended.
+// more often a mistake than intended. No birth date is too late or too early for it; see Source.Today.
 func Read(ctx context.Context, r io.Reader, format Format) (*List, error) {
-	return read(ctx, r, format, 0)
+	return read(ctx, r, format, 0, time.Time{})
 }
 
 // tooLargeError is the error of a list of which some entries take more memory than the list may.
@@ -98,13 +101,14 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("its first %d entries take more memory than the list may", e.entries)
 }
 
-func read(ctx context.Context, r io.Reader, format Format, most int64) (*List, error) {
+func read(ctx context.Context, r io.Reader, format Format, most int64, today time.Time) (*List, error) {
 	b, sum := newListBuilder(), sha256.New()
 	hashed := bufio.NewReaderSize(io.TeeReader(&interruptible{ctx, r}, sum), 1<<20)
 	file, err := format.open(hashed)
 	if err != nil {
 		return nil, err
 	}
+	file.today = today
 	for e, err := range file.entries() {
 		if err != nil {
 			return nil, err
@@ -159,6 +163,9 @@ func (l *List) fields(i uint32) []string {
 	return strings.Split(text, "\x1e")
 }
 
+// formerFields is the number of the field with earlier ids, for entries that have some.
+const formerFields = partFields + 2
+
 // partFields is the number of the first field with parts of names. Most entries have none.
 const partFields = 6
 
@@ -202,6 +209,10 @@ func (l *List) entry(i uint32) Entry {
 		exact := several(fields[partFields+1])
 		e.parts, e.exact = append(several(fields[partFields]), exact...), len(exact)
 	}
+	if len(fields) > formerFields {
+		e.Formerly = several(fields[formerFields])
+	}
+	e.Formerly = e.earlier(e.Formerly)
 	for _, id := range several(fields[5]) {
 		kind, value, _ := strings.Cut(id, ":")
 		e.Identifiers = append(e.Identifiers, Identifier{IdentifierType(kind), value})
@@ -268,8 +279,11 @@ func (b *listBuilder) add(e Entry) {
 		identifiers = append(identifiers, string(id.Type)+":"+withoutControls(id.Value))
 	}
 	fields := [][]string{{e.ID}, named.wholes, e.BirthDates, e.Countries, e.Topics, identifiers}
-	if len(named.parts)+len(named.exact) > 0 {
+	if len(named.parts)+len(named.exact)+len(e.Formerly) > 0 {
 		fields = append(fields, named.parts, named.exact)
+	}
+	if len(e.Formerly) > 0 {
+		fields = append(fields, e.Formerly)
 	}
 	for i, field := range fields {
 		if i > 0 {

@@ -148,6 +148,7 @@ func (f *listFile) entries() iter.Seq2[Entry, error] {
 			if err == nil {
 				err = e.check()
 			}
+			e.identify()
 			if !yield(e, readError(err)) || err != nil {
 				return
 			}

@@ -29,6 +29,9 @@ type Source struct {
 	// MaxBytes is the most memory that the list may take; 0 means no limit. A list that takes more is
 	// not read to its end.
 	MaxBytes int64
+	// Today is the day by which birth dates are judged: entries have none that is later, or so early that nobody
+	// lives who was born then. Open sets it. The zero time judges none.
+	Today time.Time
 }
 
 func (s Source) open() (fs.File, error) {
@@ -57,6 +60,7 @@ type Lists struct {
 	log      *slog.Logger
 	loaded   func(list string, l *List, err error)
 	now      func() time.Time
+	accepted Acceptances
 	read     func(context.Context, Source) (*List, error) // Load
 	maxBytes int64
 	setting  string     // of maxBytes
@@ -67,6 +71,7 @@ type Lists struct {
 type kept struct {
 	source  Source
 	current atomic.Pointer[List]
+	waiting atomic.Pointer[Shrunk] // nil for none
 	// seen is the state of the file that was loaded last, and written the one at the
 	// last look; both are guarded by reload.
 	seen, written fileState
@@ -84,6 +89,9 @@ type Options struct {
 	// reason why there is none. It may be nil.
 	Loaded func(list string, l *List, err error)
 	Now    func() time.Time // required
+	// Accepted keeps what was accepted of each list. Nil means that nothing is kept: then the first version of
+	// each list counts.
+	Accepted Acceptances
 	// MaxBytes is the maximum memory that all lists together may take, as List.Bytes counts it; 0 means
 	// no limit. A list that exceeds it is refused as soon as it does so. While a list is loaded again, the
 	// version in use does not count.
@@ -97,7 +105,12 @@ const selfTested = 1000
 
 // Open loads all lists. The error joins the problems of all of them.
 func Open(ctx context.Context, sources []Source, o Options) (*Lists, error) {
-	all := &Lists{lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, maxBytes: o.MaxBytes, setting: o.Setting}
+	all := &Lists{
+		lists: map[string]*kept{}, log: o.Log, loaded: o.Loaded, now: o.Now, read: Load, maxBytes: o.MaxBytes, setting: o.Setting, accepted: o.Accepted,
+	}
+	if all.accepted == nil {
+		all.accepted = remembered{}
+	}
 	if all.loaded == nil {
 		all.loaded = func(string, *List, error) {}
 	}
@@ -132,15 +145,21 @@ func ListsOf(name string, l *List) *Lists {
 // load loads a list and makes it the current one.
 func (a *Lists) load(ctx context.Context, k *kept) error {
 	state, err := k.source.state()
+	var accepted Accepted
+	if err == nil {
+		accepted, err = a.accepted.AcceptedList(ctx, k.source.Name)
+	}
 	if err != nil {
 		a.loaded(k.source.Name, nil, err)
 		return err
 	}
 	k.seen, k.written = state, state
+	k.waiting.Store(nil)
 	source := k.source
 	if a.maxBytes > 0 {
 		source.MaxBytes = max(1, a.maxBytes-a.others(k))
 	}
+	source.Today = a.now()
 	l, err := a.read(ctx, source)
 	if large := (*tooLargeError)(nil); errors.As(err, &large) {
 		err = fmt.Errorf("%s: its first %d entries exceed the limit %s of %d bytes for all lists, of which other lists take %d: raise the limit, or use a shorter list",
@@ -152,11 +171,19 @@ func (a *Lists) load(ctx context.Context, k *kept) error {
 			err = tested.problem()
 		}
 	}
+	if err == nil {
+		err = a.guard(k, l, accepted)
+	}
 	a.loaded(k.source.Name, l, err)
 	if err != nil {
 		return err
 	}
 	k.current.Store(l)
+	if l.Lacks == 0 && l.Entries != accepted.Entries {
+		if err := a.accepted.AcceptEntries(ctx, k.source.Name, l.Entries); err != nil {
+			a.log.Error("the number of entries of a list is not stored", "list", k.source.Name, "error", err)
+		}
+	}
 	a.log.Info("loaded a list", "list", k.source.Name, "version", l.Version, "format", l.Format, "entries", l.Entries, "names", l.Names, "uncompared", l.Uncompared, "bytes", l.Bytes)
 	if l.Uncompared > 0 {
 		a.log.Warn("a list has names that are not compared as a whole: they are found only as they are written", "list", k.source.Name, "names", l.Uncompared)
@@ -179,14 +206,15 @@ func (a *Lists) others(than *kept) (bytes int64) {
 
 // Refresh loads the lists whose files have changed since they were loaded, once a file has
 // not changed between two calls. A list whose file cannot be read stays as it is until the file changes
-// again; the log says why. Searches see the old version or the new one, never a mixture.
+// again; the log says why. A version that lost more than half of the entries is loaded once it is accepted.
+// Searches see the old version or the new one, never a mixture.
 func (a *Lists) Refresh(ctx context.Context) {
 	a.reload.Lock()
 	defer a.reload.Unlock()
 	for _, name := range a.Names() {
 		k := a.lists[name]
 		state, err := k.source.state()
-		if still := state == k.written; err == nil && (state == k.seen || !still) {
+		if still := state == k.written; err == nil && (state == k.seen && !a.nowAccepted(ctx, k) || !still) {
 			k.written = state
 			continue
 		}
@@ -202,9 +230,8 @@ func (a *Lists) Refresh(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrShrunk) { // which is logged
 			a.log.Error("a list cannot be read; its last version stays in use", "list", name, "error", err)
-			continue
 		}
 	}
 }
@@ -216,7 +243,7 @@ func (a *Lists) Reload(ctx context.Context) (loaded []string, problems error) {
 	defer a.reload.Unlock()
 	for _, name := range a.Names() {
 		k := a.lists[name]
-		if state, err := k.source.state(); err == nil && state == k.seen {
+		if state, err := k.source.state(); err == nil && state == k.seen && !a.nowAccepted(ctx, k) {
 			continue
 		}
 		if err := a.load(ctx, k); err != nil {

@@ -2,7 +2,11 @@
 
 package watchlist
 
-import "iter"
+import (
+	"iter"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
+)
 
 // readSDN reads sdn.xml, and consolidated.xml of the same schema.
 func readSDN(f *listFile) iter.Seq2[Entry, error] {
@@ -58,7 +62,7 @@ func readEnhanced(f *listFile) iter.Seq2[Entry, error] {
 			switch kind := feature.get("type"); kind {
 			case "Birthdate":
 				circa := feature.get("valueDate", "isApproximate") == "true"
-				if from, to := feature.get("valueDate", "fromDateBegin"), feature.get("valueDate", "toDateEnd"); IsDate(from) && IsDate(to) {
+				if from, to := feature.get("valueDate", "fromDateBegin"), feature.get("valueDate", "toDateEnd"); birthdate.Is(from) && birthdate.Is(to) {
 					f.dated(&e, feature.get("value"), []string{approximate(span(from, to), circa)}, true)
 				} else {
 					f.born(&e, feature.get("value"), circa)
@@ -85,7 +89,7 @@ func readEnhanced(f *listFile) iter.Seq2[Entry, error] {
 
 // approximate marks a birth date that the list calls approximate. A range needs no mark.
 func approximate(date string, circa bool) string {
-	if circa && IsDate(date) {
+	if circa && birthdate.Is(date) {
 		return "~" + date
 	}
 	return date

@@ -3,7 +3,6 @@
 package watchlist
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -100,10 +99,11 @@ func readUKTable(f *listFile) iter.Seq2[Entry, error] {
 				}
 				return ""
 			}
-			id := cmp.Or(get("Unique ID", "Group ID"), fmt.Sprintf("line-%d", line))
-			e, ok := byID[id]
+			named := identified(get("Unique ID", "Group ID"), "line", line)
+			e, ok := byID[named.ID]
 			if !ok {
-				first := official(strings.Clone(id), get("Designation Type", "Group Type"))
+				first := official(strings.Clone(named.ID), get("Designation Type", "Group Type"))
+				first.unnumbered = named.unnumbered
 				e, order = &first, append(order, first.ID)
 				byID[first.ID] = e
 			}

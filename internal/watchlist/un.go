@@ -30,8 +30,12 @@ func readUN(f *listFile) iter.Seq2[Entry, error] {
 				text = from + " to " + cmp.Or(born.get("TO_YEAR"), from)
 			}
 			circa := strings.HasPrefix(strings.ToUpper(born.get("TYPE_OF_DATE")), "APPROX")
+			digits := strings.ContainsAny(note, "0123456789")
+			if text != "" && !digits && remarkOf(strings.ToLower(note)) == remarkCalendar {
+				text += " (" + note + ")"
+			}
 			f.born(&e, text, circa)
-			if strings.ContainsAny(note, "0123456789") {
+			if digits {
 				f.born(&e, note, circa)
 			}
 		}

@@ -3,15 +3,15 @@
 package watchlist
 
 import (
-	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/country"
-	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // Unread says how many values of a field of a list file are not in its entries.
@@ -54,6 +54,7 @@ const (
 type filler struct {
 	unread map[string]*Unread
 	types  [][2]string // identifier types and the words of their labels
+	today  time.Time   // by which birth dates are judged; zero if none is too late or too early
 
 	columns   []*Column          // in the order in which the file has them
 	byName    map[string]*Column // the same
@@ -61,11 +62,6 @@ type filler struct {
 	reading   *Column            // the column of a table whose values are being read; nil for the field itself
 	nameIn    string             // the column that has the names
 }
-
-// identifierTypes has the types of identifiers by the words of their labels.
-//
-//go:embed identifiers.txt
-var identifierTypes string
 
 func newFiller() *filler {
 	f := &filler{unread: map[string]*Unread{}, byName: map[string]*Column{}, nameIn: fieldName}
@@ -189,8 +185,12 @@ func (f *filler) born(e *Entry, text string, circa bool) {
 	f.dated(e, text, dates, ok)
 }
 
-// dated adds birth dates to an entry, and their text if it could not be read as a whole.
+// dated adds birth dates to an entry, and their text if it could not be read as a whole. A date on which nobody can have been born counts as
+// one that cannot be read.
 func (f *filler) dated(e *Entry, text string, dates []string, ok bool) {
+	n := len(dates)
+	dates = slices.DeleteFunc(dates, func(date string) bool { return !f.plausible(date) })
+	ok = ok && n == len(dates)
 	f.count(fieldBirthDate, e.ID, text, ok)
 	if !ok {
 		dates = append(dates, unreadDate(text))
@@ -202,41 +202,13 @@ func (f *filler) dated(e *Entry, text string, dates []string, ok bool) {
 	}
 }
 
-// labelled adds an identifier to an entry whose type the list says in words.
-func (f *filler) labelled(e *Entry, label, value string) {
-	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(label, ".", "")), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), " ") + " "
-	for _, t := range f.types {
-		if strings.Contains(words, " "+t[1]+" ") {
-			if t[0] != "-" {
-				f.identifier(e, IdentifierType(t[0]), value)
-			}
-			return
-		}
+// plausible reports whether somebody can have been born on a date of Entry.BirthDates.
+func (f *filler) plausible(date string) bool {
+	b, ok := readBirth(date)
+	if !ok || f.today.IsZero() {
+		return true
 	}
-	if !unknown(value) {
-		f.leaveOut(otherIdentifiers, e.ID)
-		f.column(otherIdentifiers, "").count(label+" "+value, false)
-	}
-}
-
-// minIdentifier is the minimum number of letters and digits of an identifier: shorter ones
-// identify nobody, and nor do short words without a digit.
-const minIdentifier = 3
-
-// identifier adds identifiers to an entry. A text may have several, numbered as in (1) A (2) B.
-func (f *filler) identifier(e *Entry, kind IdentifierType, text string) {
-	for _, value := range numbered(text) {
-		value, _, _ = strings.Cut(value, " (") // a remark
-		value = strings.Trim(value, " .,;")
-		letters := len(fold.Name(value))
-		ok := letters >= minIdentifier && len(value) <= 100 && (letters == len(value) && letters >= 8 || strings.ContainsFunc(value, unicode.IsDigit))
-		f.count(fieldIdentifiers, e.ID, value, ok)
-		if id := (Identifier{kind, value}); ok && len(e.Identifiers) <= maxValues && !slices.Contains(e.Identifiers, id) {
-			e.Identifiers = append(e.Identifiers, id)
-		}
-	}
+	return birthdate.Plausible(b.first, f.today) || birthdate.Plausible(b.last, f.today)
 }
 
 // alias adds a name to an entry. Weak aliases are those that the list calls so.
@@ -305,7 +277,10 @@ func numbered(text string) []string {
 // unknown reports whether a text says that a value is not known.
 func unknown(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .")) {
-	case "", "-", "00", "zz", "na", "n/a", "none", "unk", "unknown", "undetermined", "not available", "not known", "-0-":
+	case "", "-", "00", "zz", "na", "n/a", "n.a", "none", "nil", "null", "unk", "unknown", "undetermined", "not available",
+		"not known", "not applicable", "not provided", "-0-",
+		"unbekannt", "keine", "inconnu", "inconnue", "desconocido", "desconocida", "desconhecido",
+		"sconosciuto", "onbekend", "nieznany", "неизвестно", "невідомо", "غير معروف":
 		return true
 	}
 	return false

@@ -43,7 +43,7 @@ func newCredentialGate() *fair.Gate[credential, knownAccount] {
 // caller checks whether the account is disabled, or not authorized for a surface.
 //
 // Authenticate reads the account of correct credentials at most once a second. So a change
-// of it, such as a disabled account or a new key, takes effect up to one second later.
+// of it, such as a disabled account, a new key or the end of a previous one, takes effect up to one second later.
 //
 // Lookups are limited, except for credentials that were correct before.
 // ErrUnavailable is returned when a lookup has waited too long.
@@ -66,6 +66,8 @@ func (e *Engine) account(ctx context.Context, given credential) (knownAccount, e
 	now.Account, err = e.ports.Store.Account(ctx, given.client)
 	// An unknown client is compared too, so that it takes as long.
 	right := subtle.ConstantTimeCompare(given.hash[:], now.KeyHash[:]) == 1
+	previous := subtle.ConstantTimeCompare(given.hash[:], now.PreviousKeyHash[:]) == 1
+	right = right || previous && (now.PreviousUntil.IsZero() || now.read.Before(now.PreviousUntil))
 	switch {
 	case err != nil && !errors.Is(err, verification.ErrNotFound):
 		return knownAccount{}, err

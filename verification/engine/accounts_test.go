@@ -131,3 +131,44 @@ func TestTheAccountsInMemoryAreBounded(t *testing.T) {
 	a.finds("client-1", false, most+1)
 	a.finds("client-0", false, most+2) // it was dropped
 }
+
+func TestAPreviousKeyIsAcceptedUntilItsEnd(t *testing.T) {
+	const previousKey = "a key that the account had before"
+	a := newAccounts(t)
+	status := func(key string) string {
+		t.Helper()
+		got, err := a.Engine.Authenticate(t.Context(), "acme", key)
+		switch {
+		case errors.Is(err, verification.ErrUnauthenticated):
+			return "refused"
+		case err != nil || got.ClientID != "acme":
+			t.Fatalf("authenticate = %+v, %v", got, err)
+		}
+		return "accepted"
+	}
+	account := acmeAccount()
+	account.PreviousKeyHash = verification.HashAPIKey(previousKey)
+	for _, tt := range []struct {
+		when          string
+		until         time.Time
+		wait          time.Duration
+		key, previous string
+	}{
+		{"without an end", time.Time{}, 1000 * time.Hour, "accepted", "accepted"},
+		{"a moment before the end", a.Clock.Now().Add(1001 * time.Hour), time.Hour - time.Microsecond, "accepted", "accepted"},
+		{"at the end", a.Clock.Now().Add(1001 * time.Hour), time.Second, "accepted", "refused"},
+	} {
+		account.PreviousUntil = tt.until
+		a.save(account)
+		a.Advance(tt.wait)
+		if key, previous := status(accountKey), status(previousKey); key != tt.key || previous != tt.previous {
+			t.Errorf("%s the key is %s and the previous one %s, want %s and %s", tt.when, key, previous, tt.key, tt.previous)
+		}
+	}
+	account.PreviousKeyHash, account.PreviousUntil = [32]byte{}, time.Time{}
+	a.save(account)
+	a.Advance(time.Second)
+	if key, previous := status(accountKey), status(previousKey); key != "accepted" || previous != "refused" {
+		t.Errorf("without a previous key, the key is %s and the earlier one %s", key, previous)
+	}
+}

@@ -22,7 +22,7 @@ const (
 	loadRests  = (1+heavyRests)*tenantLoads - 1
 )
 
-// acquireWork waits for the slot that this host drives a run in: a worker slot, or one for
+// acquireWork waits for the slot that this host drives a run in: a worker slot, or its turn in the lane of the run and one for
 // expensive work if the run is large. A run whose size is not known is read in a worker slot; if
 // it is large, it is read again after the wait, because many may wait. A run that is driven alone
 // needs no slot.
@@ -47,10 +47,16 @@ func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err e
 		}
 		j.run = rules.Run{}
 	}
-	if release, err = e.heavy.Acquire(ctx, string(j.ref.Tenant)); err != nil {
+	leave, err := e.lanes.enter(ctx, j.ref)
+	if err != nil {
 		return nil, err
 	}
-	return e.enter(j, release), nil
+	free, err := e.heavy.Acquire(ctx, string(j.ref.Tenant))
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return e.enter(j, func() { free(); leave() }), nil
 }
 
 // enter waits until no other run is driven alone. The run is driven until release is called.

@@ -10,10 +10,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -25,71 +23,21 @@ const (
 	readAgain = time.Minute
 	// maxRecentReads bounds the reads of people that are remembered for readAgain.
 	maxRecentReads = 10_000
-	// countFor is how long reads of accounts are counted before the counts are saved.
-	countFor = time.Minute
-	// maxCounts bounds the counts that are not saved: they are saved at half as many. If the store does not take
-	// them, further ones are lost, and logged.
-	maxCounts = 20_000
 )
-
-// auditing has the reads that were recorded last, and the counts that are not saved.
-type auditing struct {
-	recent *lru.Cache[store.AuditEntry, time.Time] // by entry without ID and time
-
-	mu     sync.Mutex
-	counts map[store.AuditEntry]int // by entry without Count
-	lost   int                      // since the last time that counts were saved
-	stop   func() bool              // the timer, if there are counts
-	saving sync.WaitGroup
-}
-
-func newAuditing() *auditing {
-	return &auditing{
-		recent: lru.New[store.AuditEntry](maxRecentReads, 1, func(time.Time) int { return 1 }),
-		counts: map[store.AuditEntry]int{},
-	}
-}
 
 // auditOf returns the entries of events that follow seq earlier ones. The actor is that of ctx, or else the person whom
 // an event names.
 func auditOf(ctx context.Context, ref verification.RunRef, seq int, events []rules.Event) (all []store.AuditEntry) {
 	for i, event := range events {
-		e, by := store.AuditEntry{}, verification.Person{}
-		switch f := event.Fact.(type) {
-		case rules.VerdictRecorded:
-			e.Action, e.Detail, by = store.AuditVerdictGiven, string(f.Decision), verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.VerdictProposed:
-			e.Action, e.Detail, by = store.AuditVerdictProposed, string(f.Decision), verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.ProposalReturned:
-			e.Action, e.Detail, by = store.AuditVerdictProposed, "returned", verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.AskedAgain:
-			if e.Action, by = store.AuditCustomerAsked, (verification.Person{Identity: f.Identity, Name: f.By}); by == (verification.Person{}) && f.Request == "" {
-				continue // a branch asked
-			}
-			e.Detail = string(f.Node)
-		case rules.HitDecided:
-			e.Action, e.Detail, by = store.AuditHitDecided, string(f.Match), verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.Corrected:
-			e.Action, by = store.AuditValueCorrected, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.Held:
-			e.Action, by = store.AuditRunHeld, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.HoldEnded:
-			e.Action, by = store.AuditHoldEnded, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.Redacted:
-			e.Action, by = store.AuditRunRedacted, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.Restricted:
-			e.Action, by = store.AuditRunRestricted, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.RestrictionLifted:
-			e.Action, by = store.AuditRestrictionLifted, verification.Person{Identity: f.Identity, Name: f.By}
-		case rules.Cancelled:
-			e.Action = store.AuditRunCancelled
-		default:
+		about := event.About()
+		if about.Audit == "" {
 			continue
 		}
+		e := store.AuditEntry{Action: store.AuditAction(about.Audit), Detail: about.Detail}
 		// The id has no randomness, so that an append that is sent again adds no second entry.
 		e.Tenant, e.Run, e.At = ref.Tenant, ref.Run, event.At
 		e.ID = store.AuditID(e.At, fmt.Sprintf("%s-%06d", ref.Run, seq+i))
-		e.Actor = actorOf(ctx, by)
+		e.Actor = actorOf(ctx, about.By)
 		all = append(all, e)
 	}
 	return all
@@ -119,15 +67,15 @@ func (e *Engine) audit(ctx context.Context, entry store.AuditEntry) error {
 	return e.ports.Store.AppendAudit(ctx, []store.AuditEntry{entry})
 }
 
-// auditRead records a read. That of a person is in the audit trail once auditRead has returned nil, so that nobody reads
-// what cannot be recorded. That of an account is counted in memory.
-func (e *Engine) auditRead(ctx context.Context, entry store.AuditEntry) error {
+// auditRead records a read of what began at a time: the run, or the day. That of a person is in the audit trail once
+// auditRead has returned nil, so that nobody reads what cannot be recorded. That of an account is counted.
+func (e *Engine) auditRead(ctx context.Context, entry store.AuditEntry, began time.Time) error {
 	a, known := verification.ActorOf(ctx)
 	switch {
 	case !known || a.Kind == verification.ActorSystem:
 		return nil
 	case a.Kind == verification.ActorAccount:
-		e.auditing.count(e, a, entry)
+		e.auditing.count(e, countKey{entry.Tenant, entry.Run, entry.Action, a, began}, e.now())
 		return nil
 	}
 	entry.Actor = a
@@ -143,11 +91,11 @@ func (e *Engine) auditRead(ctx context.Context, entry store.AuditEntry) error {
 }
 
 // auditRun records a read of a run.
-func (e *Engine) auditRun(ctx context.Context, ref verification.RunRef, action store.AuditAction) error {
-	return e.auditRead(ctx, store.AuditEntry{Tenant: ref.Tenant, Action: action, Run: ref.Run})
+func (e *Engine) auditRun(ctx context.Context, ref verification.RunRef, run rules.Run, action store.AuditAction) error {
+	return e.auditRead(ctx, store.AuditEntry{Tenant: ref.Tenant, Action: action, Run: ref.Run}, run.StartedAt)
 }
 
-// auditSearch records a search for the runs of a person. What was asked is in the entry as a keyed hash; without
+// auditSearch records a search for the runs of a person. What a person asked is in the entry as a keyed hash; without
 // Options.SearchKey, only that a search was made.
 func (e *Engine) auditSearch(ctx context.Context, t verification.TenantID, q store.RunQuery) error {
 	asked := q.ReferenceID
@@ -161,75 +109,19 @@ func (e *Engine) auditSearch(ctx context.Context, t verification.TenantID, q sto
 		return nil
 	}
 	entry := store.AuditEntry{Tenant: t, Action: store.AuditPersonSearched}
-	if e.Searches() {
-		mac := hmac.New(sha256.New, e.opt.SearchKey)
-		mac.Write([]byte(string(t) + "\x00audit\x00" + strings.ToLower(asked)))
-		entry.Subject = hex.EncodeToString(mac.Sum(nil)[:16])
+	if a, _ := verification.ActorOf(ctx); a.Kind != verification.ActorAccount {
+		entry.Subject = e.auditSubject(t, asked)
 	}
-	return e.auditRead(ctx, entry)
+	return e.auditRead(ctx, entry, dayOf(e.now()))
 }
 
-// count counts a read of an account: by account, action, run and day in UTC.
-func (u *auditing) count(e *Engine, a verification.Actor, entry store.AuditEntry) {
-	entry.Actor, entry.Document, entry.At = a, "", e.now().Truncate(24*time.Hour)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if n := u.counts[entry]; n > 0 || len(u.counts) < maxCounts {
-		u.counts[entry] = n + 1
-	} else {
-		u.lost++
+// auditSubject returns the keyed hash of what was asked in a search for a person, for the audit trail; empty without
+// Options.SearchKey.
+func (e *Engine) auditSubject(t verification.TenantID, asked string) string {
+	if !e.Searches() {
+		return ""
 	}
-	switch {
-	case u.stop == nil:
-		u.saving.Add(1)
-		u.stop = e.ports.Clock.AfterFunc(countFor, func() {
-			defer u.saving.Done()
-			u.save(context.Background(), e)
-		})
-	case len(u.counts) == maxCounts/2 && u.stop():
-		u.stop = func() bool { return false } // until it is saved
-		go func() {
-			defer u.saving.Done()
-			u.save(context.Background(), e)
-		}()
-	}
-}
-
-// save saves the counts. Those that the store does not take are counted on.
-func (u *auditing) save(ctx context.Context, e *Engine) {
-	u.mu.Lock()
-	counts, lost := u.counts, u.lost
-	u.counts, u.lost, u.stop = map[store.AuditEntry]int{}, 0, nil
-	u.mu.Unlock()
-	var all []store.AuditEntry
-	for entry, n := range counts {
-		sum := sha256.Sum256([]byte(string(entry.Actor.Kind) + "\x00" + entry.Actor.ID + "\x00" + string(entry.Action) + "\x00" + string(entry.Run) + "\x00" + entry.Subject))
-		entry.ID, entry.Count = store.AuditID(entry.At, hex.EncodeToString(sum[:16])), n
-		all = append(all, entry)
-	}
-	if lost > 0 {
-		e.log.ErrorContext(ctx, "reads of accounts are missing in the audit trail", "reads", lost)
-	}
-	if len(all) == 0 {
-		return
-	}
-	if err := e.ports.Store.AppendAudit(ctx, all); err != nil {
-		e.log.WarnContext(ctx, "reads of accounts are not in the audit trail yet", "counts", len(all), "error", err)
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		for entry, n := range counts {
-			u.counts[entry] += n
-		}
-	}
-}
-
-// close saves the counts, and waits until they are saved.
-func (u *auditing) close(ctx context.Context, e *Engine) {
-	u.mu.Lock()
-	if u.stop != nil && u.stop() {
-		u.saving.Done()
-	}
-	u.mu.Unlock()
-	u.saving.Wait()
-	u.save(ctx, e)
+	mac := hmac.New(sha256.New, e.opt.SearchKey)
+	mac.Write([]byte(string(t) + "\x00audit\x00" + strings.ToLower(asked)))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -26,6 +26,7 @@ func useCases() map[string]string {
 		list     = "lists show no more than the reference id"
 		host     = "it is work of the host"
 		program  = "it reads no data of a person"
+		shown    = "the reading of the run whose page shows it is recorded; a list shows no more than its reference id"
 	)
 	return map[string]string{
 		"Run": "run.read", "History": "run.read", "HistoryInFull": "run.read", "Report": "report.read",
@@ -40,11 +41,11 @@ func useCases() map[string]string {
 		"AddNote": history, "Assign": history, "Claim": history, "ReleaseClaim": history, "Start": history,
 		"UploadDocument": customer, "UploadForSignal": customer, "ReadJourney": customer, "ReadStep": customer, "OpenJourney": customer,
 		"JourneyLogo": customer, "AnswerJourney": customer, "CheckAnswer": customer, "Submit": customer,
-		"Queue": list, "Review": list, "QueueStats": list, "Deliveries": list, "Rejection": program,
+		"Queue": list, "Review": list, "QueueStats": list, "Deliveries": list, "Rejection": program, "EarlierRun": shown,
 		"Redeliver": program, "Workflows": program, "Workflow": program, "Versions": program, "Version": program,
 		"Authenticate": program, "UseSignInLink": program, "TenantName": program, "Searches": program, "SearchKeys": program, "RescreenPasses": program,
-		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "ReceiveCallback": host, "ReceiveReturn": customer, "OpenReturn": customer, "RecordHits": host,
-		"ApplyErasures": host, "RemoveDocuments": host, "PendingRedactions": host, "RetentionDue": host, "RetentionPlan": program, "KeptUntil": program,
+		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "Within": host, "On": host, "ReceiveCallback": host, "ReceiveReturn": customer, "OpenReturn": customer, "RecordHits": host,
+		"ApplyErasures": host, "NoteErasures": host, "RemoveDocuments": host, "PendingRedactions": host, "UnkeyedWorkflows": host, "RetentionDue": host, "RetentionPlan": program, "RetentionChanges": program, "NoteRetention": host, "RetentionNext": host, "KeptUntil": program,
 	}
 }
 

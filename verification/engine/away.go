@@ -35,12 +35,12 @@ func awayOf(w rules.Wait) *JourneyAway {
 	return &JourneyAway{URL: w.Redirect, Host: u.Host, Returned: w.Returned}
 }
 
-// returnURL returns the return URL of the dispatch that the run waits for; empty if its node leads nobody away.
-func (s *session) returnURL() (string, error) {
-	if n, _ := s.program.Node(s.run.Wait.Node); len(n.RedirectHosts) == 0 || s.ports.Callbacks == nil {
+// returnURL returns the return URL of a dispatch that the run waits for; empty if its node leads nobody away.
+func (s *session) returnURL(w rules.Wait) (string, error) {
+	if n, _ := s.program.Node(w.Node); len(n.RedirectHosts) == 0 || s.ports.Callbacks == nil {
 		return "", nil
 	}
-	token, err := s.ports.Callbacks.SignReturn(verification.CallbackTarget{RunRef: s.ref, WaitNumber: s.run.Wait.Number})
+	token, err := s.ports.Callbacks.SignReturn(verification.CallbackTarget{RunRef: s.ref, WaitNumber: w.Number})
 	if err != nil {
 		return "", err
 	}
@@ -58,7 +58,7 @@ func (e *Engine) ReceiveReturn(ctx context.Context, token string, parameters map
 	if err != nil {
 		return target.Run, err
 	}
-	if w := s.run.Wait; w.Away() && w.Number == target.WaitNumber {
+	if w := s.run.Wait(); w.Away() && w.Number == target.WaitNumber {
 		if err = s.back(ctx, parameters); err != nil {
 			s.notBack(err)
 		}
@@ -93,7 +93,7 @@ func (s *session) notBack(err error) {
 	if errors.Is(err, verification.ErrUnavailable) {
 		level = slog.LevelError
 	}
-	w := s.run.Wait
+	w := s.run.Wait()
 	s.lines.write(level, "return refused", w.Provider, err.Error(),
 		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", err.Error())
 }
@@ -120,13 +120,16 @@ func (s *session) submitReturn(ctx context.Context, payload verification.Data) e
 // back has the provider read the parameters of a return, and records what they report. Without a
 // verification.ReturnReceiver, the provider is polled at once.
 func (s *session) back(ctx context.Context, parameters map[string]string) error {
-	w := s.run.Wait
+	w := s.run.Wait()
 	raw, err := json.Marshal(parameters)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(raw)
 	came := rules.RecordReturn{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}
+	if len(parameters) == 0 && w.ComesAgain() { // nothing tells it from the last visit, and the vendor may have an answer now
+		came.Digest += fmt.Sprintf("-%d", len(w.Callbacks))
+	}
 	if w.CameBack(came.Digest) {
 		return nil
 	}
@@ -153,18 +156,16 @@ func (s *session) readReturn(
 	if err := s.loadProgram(ctx); err != nil {
 		return nil, err
 	}
-	request, cleared, err := s.request(ctx)
+	w := s.run.Wait()
+	request, cleared, err := s.request(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	w := s.run.Wait
 	n, _ := s.program.Node(w.Node)
 	r := runner.CallWithin(ctx, s.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
 		return p.ReceiveReturn(ctx, verification.PollRequest{CheckRequest: request, Handle: w.Handle}, parameters)
 	})
-	if r.Entered {
-		s.activity.Leave()
-	}
+	r.Entry.Leave()
 	_, polled := p.(verification.Poller)
 	switch {
 	case r.Err != nil:

@@ -14,13 +14,12 @@ import (
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
-// call calls the provider of the check that the run waits for, and turns the result
+// call calls the provider of a check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
 // here are as in runner.CallHere.
-func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callResult)) (o callResult, here bool) {
-	w := s.run.Wait
+func (s *session) call(ctx context.Context, w rules.Wait, late func(callResult)) (o callResult, here bool) {
 	n, _ := s.program.Node(w.Node)
-	request, cleared, err := s.request(ctx)
+	request, cleared, err := s.request(ctx, w)
 	if ctx.Err() != nil {
 		return callResult{}, true
 	}
@@ -37,7 +36,7 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		return f
 	}
 	p, _ := s.provider(s.ref.Tenant, w.Provider)
-	call := providerCall(p, w, kind, request)
+	call := s.providerCall(p, w, request)
 	began := s.ports.Clock.Now()
 	command := func(r runner.Response[verification.CheckResult]) callResult {
 		data, err := verification.NewData(r.Result.Data)
@@ -55,7 +54,7 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		}
 		s.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), s.ports.Clock.Now().Sub(began))
 		if err != nil {
-			return callResult{command: failed(err), entered: entered(r.Entered), lacking: lacking}
+			return callResult{command: failed(err), entry: r.Entry, lacking: lacking}
 		}
 		asked := ""
 		if r.Result.Screening != nil {
@@ -64,21 +63,13 @@ func (s *session) call(ctx context.Context, kind rules.TaskKind, late func(callR
 		return callResult{command: rules.RecordResult{
 			Node: w.Node, Dispatch: w.Dispatch, Outcome: r.Result.Outcome, Data: data, Screening: r.Result.Screening, Cleared: cleared, Asked: asked,
 			Handle: r.Result.Handle, PollAfter: r.Result.PollAfter, Redirect: r.Result.Redirect, Polled: polled,
-		}, entered: entered(r.Entered)}
+		}, entry: r.Entry}
 	}
 	r, here := runner.CallHere(ctx, s.timing(n), call, func(r runner.Response[verification.CheckResult]) { late(command(r)) })
 	if !here {
 		return callResult{}, false
 	}
 	return command(r), true
-}
-
-// entered returns how often Enter was called for a response.
-func entered(timeout bool) int {
-	if timeout {
-		return 1
-	}
-	return 0
 }
 
 // observedOutcome returns the outcome of a call for the Observer. An outcome that does not
@@ -96,29 +87,41 @@ func observedOutcome(o verification.CheckOutcome, err error) string {
 
 // request renders the request to the provider, and returns the decisions by which its hits are
 // cleared. Templates over a large run wait for a slot, as in decide.
-func (s *session) request(ctx context.Context) (r verification.CheckRequest, cleared []rules.Clearance, err error) {
+func (s *session) request(ctx context.Context, w rules.Wait) (r verification.CheckRequest, cleared []rules.Clearance, err error) {
 	release, err := s.admit(ctx, s.run.Size() > largeRun)
 	if err != nil {
 		return r, nil, err
 	}
 	defer release()
-	if r, err = s.run.Request(s.program, s.ref.Tenant); err != nil {
+	if r, err = s.run.Request(s.program, s.ref.Tenant, w); err != nil {
 		return r, nil, err
 	}
 	cleared = s.clear(ctx, &r)
-	if r.CallbackURL, err = s.callbackURL(); err == nil {
-		r.ReturnURL, err = s.returnURL()
+	if r.CallbackURL, err = s.callbackURL(w); err == nil {
+		r.ReturnURL, err = s.returnURL(w)
 	}
 	return r, cleared, err
 }
 
-// providerCall returns the call of a provider that a task needs. A provider that is polled
+// providerCall returns the call of a provider that a wait needs. A provider that is polled
 // is a Poller: see lacks.
-func providerCall(
-	p verification.Provider, w rules.Wait, kind rules.TaskKind, r verification.CheckRequest,
+func (s *session) providerCall(
+	p verification.Provider, w rules.Wait, r verification.CheckRequest,
 ) func(context.Context) (verification.CheckResult, error) {
+	run, program := s.run, s.program // s may go on to another run meanwhile
 	return func(ctx context.Context) (verification.CheckResult, error) {
-		if poller, ok := p.(verification.Poller); ok && kind == rules.TaskPoll {
+		if finder, ok := p.(verification.EarlierFinder); ok {
+			q, err := finder.Earlier(r.With)
+			if err != nil {
+				return verification.CheckResult{}, err
+			}
+			found, err := s.earlierRuns(ctx, r.Tenant, program, run, q)
+			if err != nil {
+				return verification.CheckResult{}, err
+			}
+			r.Earlier = &found
+		}
+		if poller, ok := p.(verification.Poller); ok && w.Kind != rules.WaitResult {
 			return poller.Poll(ctx, verification.PollRequest{CheckRequest: r, Handle: w.Handle})
 		}
 		return p.Check(ctx, r)

@@ -18,14 +18,14 @@ import (
 // follows it.
 const CallbackPath = "/callbacks/"
 
-// callbackURL returns the callback URL of the dispatch that the run waits for; empty
+// callbackURL returns the callback URL of a dispatch that the run waits for; empty
 // if the provider takes no callbacks.
-func (s *session) callbackURL() (string, error) {
-	p, _ := s.provider(s.ref.Tenant, s.run.Wait.Provider)
+func (s *session) callbackURL(w rules.Wait) (string, error) {
+	p, _ := s.provider(s.ref.Tenant, w.Provider)
 	if _, ok := p.(verification.CallbackReceiver); !ok || s.ports.Callbacks == nil {
 		return "", nil
 	}
-	token, err := s.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, WaitNumber: s.run.Wait.Number})
+	token, err := s.ports.Callbacks.SignCallback(verification.CallbackTarget{RunRef: s.ref, WaitNumber: w.Number})
 	if err != nil {
 		return "", err
 	}
@@ -46,27 +46,26 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	if err != nil {
 		return verification.NotFound("callback")
 	}
+	defer e.lanes.stay(target.RunRef)()
 	s, err := e.open(ctx, target.RunRef)
 	if err != nil {
 		return err
 	}
-	facing := *s
-	var waits bool
-	if facing.run, waits = s.run.FacingNumber(target.WaitNumber); !waits {
+	w, waits := s.run.WaitNumbered(target.WaitNumber)
+	if !waits {
 		return nil
 	}
-	w := facing.run.Wait
 	p, _ := e.provider(s.ref.Tenant, w.Provider)
 	receiver, ok := p.(verification.CallbackReceiver)
 	if !ok {
 		e.opt.Observer.RunLeft()
-		facing.refused(slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
+		s.refused(w, slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
 		return verification.Unavailable("callback", "this host cannot read it")
 	}
-	if err := facing.loadProgram(ctx); err != nil {
+	if err := s.loadProgram(ctx); err != nil {
 		return err
 	}
-	result, as, err := facing.readCallback(ctx, receiver, c)
+	result, as, err := s.readCallback(ctx, w, receiver, c)
 	if err != nil {
 		return err
 	}
@@ -81,30 +80,26 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 // readCallback has the provider read a callback. It also returns what is recorded with the
 // result: what was asked, and the decisions by which hits are cleared.
 func (s *session) readCallback(
-	ctx context.Context, p verification.CallbackReceiver, c verification.Callback,
+	ctx context.Context, w rules.Wait, p verification.CallbackReceiver, c verification.Callback,
 ) (_ verification.CheckResult, as rules.RecordResult, err error) {
-	request, cleared, err := s.request(ctx)
+	request, cleared, err := s.request(ctx, w)
 	if err != nil {
 		return verification.CheckResult{}, as, err
 	}
 	as.Cleared, as.Asked = cleared, rules.AskedDigest(request.With)
-	n, _ := s.program.Node(s.run.Wait.Node)
-	handle := s.run.Wait.Handle
+	n, _ := s.program.Node(w.Node)
 	r := runner.CallWithin(ctx, s.timing(n), func(ctx context.Context) (verification.CheckResult, error) {
-		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: handle}, c)
+		return p.ReceiveCallback(ctx, verification.PollRequest{CheckRequest: request, Handle: w.Handle}, c)
 	})
-	if r.Entered {
-		s.activity.Leave()
-	}
+	r.Entry.Leave()
 	if r.Err != nil {
-		s.refused(slog.LevelWarn, r.Err.Error())
+		s.refused(w, slog.LevelWarn, r.Err.Error())
 	}
 	return r.Result, as, r.Err
 }
 
 // refused logs that a callback was not carried out.
-func (s *session) refused(level slog.Level, reason string) {
-	w := s.run.Wait
+func (s *session) refused(w rules.Wait, level slog.Level, reason string) {
 	s.lines.write(level, "callback refused", w.Provider, reason,
 		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", reason)
 }

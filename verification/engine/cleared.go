@@ -23,10 +23,12 @@ const (
 )
 
 // The kinds of words of runs whose checks had hits: what the check was asked, and who the
-// person is. No text that a person types has one.
+// person is, or the id of a run, of which a redaction leaves nothing else to find those that rest on it.
+// No text that a person types has one.
 const (
 	searchDecided facts.SearchKind = "decided" // the run has decisions on the hits
 	searchCleared facts.SearchKind = "cleared" // hits were cleared by such decisions
+	searchRests   facts.SearchKind = "rests"   // hits were cleared by decisions in the run with this id
 )
 
 // clear has a request leave out the hits that reviewers have cleared for its person or company,
@@ -51,13 +53,43 @@ func (s *session) clear(ctx context.Context, r *verification.CheckRequest) []rul
 }
 
 // clearances returns the decisions that clear hits of a check of a run that is asked the same:
-// in the run itself and, if the engine has Options.SearchKey, in other runs of the same person.
-func (s *session) clearances(ctx context.Context, asked string) ([]rules.Clearance, error) {
+// in the run itself and, if the engine has Options.SearchKey, in other runs of the same person. upheld are further ones, of runs
+// that are not found any more.
+func (s *session) clearances(ctx context.Context, asked string, upheld ...rules.Clearance) ([]rules.Clearance, error) {
 	earlier, err := s.decidedBefore(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	return rules.Clearances(slices.Concat([]rules.Run{s.run}, earlier), asked, s.run.Started.FourEyes), nil
+	return rules.Clearances(slices.Concat([]rules.Run{s.run}, earlier), asked, s.twoPeople(), upheld...), nil
+}
+
+// twoPeople reports whether two people must stand behind a decision that clears a hit of the run.
+func (s *session) twoPeople() bool {
+	yes := s.run.Started.FourEyes
+	for _, n := range s.program.Version.Definition.Nodes { // with the hit, the run might come to this review
+		yes = yes || n.FourEyes
+	}
+	return yes
+}
+
+// upheld reports whether a clearance counts although its run is redacted or restricted, so that it is found by its id only.
+func (s *session) upheld(ctx context.Context, c rules.Clearance) (bool, error) {
+	events, err := s.ports.Store.Load(ctx, s.ref.Tenant, c.Run, 0)
+	if errors.Is(err, verification.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	source := rules.Fold(c.Run, rules.Shown(events))
+	if !source.Hidden() || !source.Upholds(c, s.twoPeople()) {
+		return false, nil
+	}
+	now, err := s.clearances(ctx, c.Asked, c)
+	if errors.Is(err, errTooManyDecided) {
+		return false, nil
+	}
+	return slices.ContainsFunc(now, c.Same), err
 }
 
 var errTooManyDecided = errors.New("too many runs of the person have decisions on hits")
@@ -101,7 +133,7 @@ func (e *Engine) withWord(
 	ctx context.Context, t verification.TenantID, w facts.SearchWord, p store.PageQuery, status rules.Status,
 ) (store.Page[rules.Summary], error) {
 	return e.ports.Store.List(ctx, t, store.RunQuery{
-		PageQuery: p, Status: status, Now: e.now(), Keys: []store.SearchKey{e.searchKey(t, w.Kind, w.Text)},
+		PageQuery: p, Status: status, Now: e.now(), Keys: [][]store.SearchKey{{e.searchKey(t, w.Kind, w.Text)}},
 	})
 }
 
@@ -120,6 +152,18 @@ func personWords(k facts.SearchKind, p workflow.Program, r rules.Run, asked []st
 	for _, a := range asked {
 		for _, person := range people {
 			words = append(words, facts.SearchWord{Kind: k, Text: a + " " + person})
+		}
+	}
+	return words
+}
+
+// restWords returns the words by which a run is found that rests on decisions in other runs.
+func restWords(r rules.Run) (words []facts.SearchWord) {
+	for _, s := range r.Steps {
+		for _, c := range s.Cleared {
+			if w := (facts.SearchWord{Kind: searchRests, Text: string(c.Run)}); c.Run != r.ID && !slices.Contains(words, w) {
+				words = append(words, w)
+			}
 		}
 	}
 	return words

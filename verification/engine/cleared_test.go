@@ -180,6 +180,22 @@ func TestOneReviewerDoesNotClearForTwo(t *testing.T) {
 	wantDecision(t, k, "where two must agree", other.begin(k, four).ID, rules.DecisionReview)
 	ruled(t, k, alone, "ravi", rules.DecisionApprove)
 	wantDecision(t, k, "where two must agree, and have", other.begin(k, four).ID, rules.DecisionNone)
+
+	step := numbered("input.pan") // with the hit, a run of it might come to the review
+	step.Workflow = "step"
+	for id, n := range step.Nodes {
+		if n.Type == workflow.NodeCheck {
+			n.OnFailed = "look"
+			step.Nodes[id] = n
+		}
+	}
+	step.Nodes["look"] = workflow.Node{Type: workflow.NodeReview, FourEyes: true, Next: "done"}
+	strict := k.Apply(step)
+	third := person{"customer-3", "N-3", ""}
+	alone = third.decided(t, k, w, "e-1")
+	wantDecision(t, k, "where two must agree at a step", third.begin(k, strict).ID, rules.DecisionReview)
+	ruled(t, k, alone, "ravi", rules.DecisionApprove)
+	wantDecision(t, k, "where two must agree at a step, and have", third.begin(k, strict).ID, rules.DecisionNone)
 }
 
 func TestAHitThatOneReviewerKeepsComesBack(t *testing.T) {

@@ -44,11 +44,11 @@ func (e *Engine) UploadForSignal(
 	if err != nil {
 		return verification.Document{}, err
 	}
-	n, _ := s.program.Node(s.run.Wait.Node)
-	if f, ok := n.Fields.At(field); !ok || !f.Upload() || s.run.Wait.Kind != rules.WaitCustomer {
+	n, _ := s.program.Node(s.run.Wait().Node)
+	if f, ok := n.Fields.At(field); !ok || !f.Upload() || s.run.Wait().Kind != rules.WaitCustomer {
 		return verification.Document{}, errNoFileAwaited
 	}
-	d, err := s.upload(ctx, s.run.Wait.Number, field, content)
+	d, err := s.upload(ctx, s.run.Wait().Number, field, content)
 	if errors.Is(err, verification.ErrNotOpen) {
 		err = errNoFileAwaited
 	}
@@ -56,7 +56,7 @@ func (e *Engine) UploadForSignal(
 }
 
 // errNoFileAwaited is returned for an upload that no field of the open step takes.
-var errNoFileAwaited error = verification.Conflict("run", "the run does not wait for a file of this field")
+var errNoFileAwaited error = verification.ConflictFor("no_file_awaited", "run", "the run does not wait for a file of this field")
 
 // upload saves a file for a field of the wait with that number.
 func (s *session) upload(ctx context.Context, wait int, field string, content io.Reader) (verification.Document, error) {
@@ -120,7 +120,7 @@ func (e *Engine) openDocument(
 		return verification.Document{}, nil, verification.NotFound("document")
 	}
 	entry := store.AuditEntry{Tenant: ref.Tenant, Action: store.AuditDocumentRead, Run: ref.Run, Document: run.Documents[i].ID}
-	if err := e.auditRead(ctx, entry); err != nil {
+	if err := e.auditRead(ctx, entry, run.StartedAt); err != nil {
 		return verification.Document{}, nil, err
 	}
 	content, err := e.ports.Documents.OpenDocument(ctx, ref, run.Documents[i].ID)
@@ -136,7 +136,7 @@ func (s *session) accepts(ctx context.Context, u rules.Upload) ([]string, error)
 	if _, _, err := rules.Decide(s.program, s.run, u, s.at.In(s.location(s.run.Started.Zone))); err != nil {
 		return nil, err
 	}
-	n, _ := s.program.Node(s.run.Wait.Node)
+	n, _ := s.program.Node(s.run.Wait().Node)
 	f, _ := n.Fields.At(u.Document.Field)
 	if len(f.Accept) == 0 && f.Type == workflow.FieldImage {
 		return []string{"image/*"}, nil
@@ -157,7 +157,7 @@ func (s *session) recordUpload(ctx context.Context, u rules.Upload) (verificatio
 		return verification.Document{}, err // it may be in the history
 	}
 	s.removeDropped(ctx, before)
-	for _, d := range s.run.Wait.Uploads {
+	for _, d := range s.run.Wait().Uploads {
 		if d.Field == u.Document.Field && d.ID != u.Document.ID { // the field has the same content already
 			s.removeDocument(ctx, s.ref, u.Document.ID)
 			return d, nil

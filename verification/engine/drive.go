@@ -28,11 +28,10 @@ type job struct {
 // callResult is the result of a provider call.
 type callResult struct {
 	command rules.Command // nil before the first call
-	entered int           // calls of Enter: Leave follows once the command is saved
+	entry   *runner.Entry // until the command is saved
 	lacking error         // what this host lacks for the call, which another host may make
 	err     error         // ends the driving
 	unsaved time.Time     // when the command could not be saved first; zero if it could
-	until   time.Time     // there is nothing to call before; zero for a result
 }
 
 // drive drives a run until no further pass is needed. o is the result of a call that
@@ -58,23 +57,22 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 		switch {
 		case err == nil && kind == rules.TaskNone:
 			return true
-		case err == nil && (len(j.run.Beside) > 0 || j.calls.any() || len(j.calls.later) > 0):
-			if o = e.callTogether(j); o.until.IsZero() {
+		case err == nil:
+			var until time.Time
+			if o, until, done = e.nextResult(j); !done {
+				return false
+			}
+			if until.IsZero() {
 				continue
 			}
-			err := e.waitUntil(j, o.until)
-			switch o = (callResult{}); {
+			err := e.waitUntil(j, until)
+			switch {
 			case err == nil:
 				return true
 			case errors.Is(err, verification.ErrConflict):
 				j.run = rules.Run{} // to be read again
 			default:
 				o.err = err
-			}
-			continue
-		case err == nil:
-			if o, done = e.callWithSlots(j, kind); !done {
-				return false
 			}
 			continue
 		case errors.Is(err, runner.ErrHandOver):
@@ -94,9 +92,7 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 // workOn drives the run to its next provider call, and returns the kind of the call,
 // or TaskNone when there is nothing more to do now.
 func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
-	for range o.entered {
-		defer e.activity.Leave()
-	}
+	defer o.entry.Leave()
 	if o.err == nil && o.lacking != nil && e.waitsForOthers(j) {
 		o.err = o.lacking
 	}
@@ -139,8 +135,8 @@ func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
 // still decided on a run that another request has changed. If a callback came during a
 // poll, a poll without a result does not count: the run is polled again.
 func stillWanted(c rules.Command, wait int, run rules.Run) bool {
-	run, waits := run.FacingNumber(wait)
-	if !waits || run.Wait.Kind == rules.WaitResult {
+	w, waits := run.WaitNumbered(wait)
+	if !waits || w.Kind == rules.WaitResult {
 		return waits
 	}
 	result, ok := c.(rules.RecordResult)
@@ -154,18 +150,15 @@ func unfinished(r rules.RecordResult) bool {
 
 // numberOf returns the number of the wait that c has the result for; that of the run if c is no result.
 func numberOf(r *rules.Run, c rules.Command) int {
-	step := stepOf(c)
-	for i := range r.Beside {
-		if r.Beside[i].Node == step {
-			return r.Beside[i].Number
-		}
+	if w, waits := r.WaitAt(stepOf(c)); waits {
+		return w.Number
 	}
-	return r.Wait.Number
+	return r.Wait().Number
 }
 
 // stepOf returns the step of the result of a call; empty for any other command.
 func stepOf(c rules.Command) verification.NodeID {
-	switch c := c.(type) {
+	switch c := c.(type) { //nolint:gochecksumtype // only these are about the result of a call
 	case rules.RecordResult:
 		return c.Node
 	case rules.RecordFailure:
@@ -218,7 +211,7 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 		if result, ok := c.(rules.RecordResult); ok && unfinished(result) {
 			n, _ := j.program.Node(result.Node)
 			at := rules.PollAt(n, result.PollAfter, now)
-			if len(j.run.Beside) > 0 {
+			if len(j.run.Waits) > 1 {
 				j.calls.notBefore(j.run, result.Node, at)
 				return rules.TaskPoll, nil
 			}
@@ -298,51 +291,4 @@ func (e *Engine) waitUntil(j *job, at time.Time) error {
 		e.runner.Nudge(at)
 		return nil
 	})
-}
-
-// slotBytes is the size of a run for each call slot that it needs. A call holds the
-// run, the request and the result in memory.
-const slotBytes = 128 << 10
-
-// callWithSlots waits for slots, calls the provider of the run, and turns the result into a
-// command. A large run is not kept in memory while it waits. here is false if another
-// goroutine continues with the result, see runner.CallHere.
-func (e *Engine) callWithSlots(j *job, kind rules.TaskKind) (o callResult, here bool) {
-	size, provider := j.run.Size(), j.run.Wait.Provider
-	slots := 1 + size/slotBytes
-	release, ok := e.runner.TryCall(j.ref.Tenant, provider, slots)
-	if !ok {
-		if size > largeRun {
-			j.run = rules.Run{}
-		}
-		var err error
-		if release, err = e.runner.AcquireCall(j.Job, provider, slots); err != nil {
-			return callResult{err: err}, true
-		}
-	}
-	if j.run.Seq == 0 {
-		err := e.reread(e.runner.Context(), j)
-		if task := j.run.Task(e.now()); err != nil || task.Kind != kind || j.run.Wait.Provider != provider {
-			release()
-			j.run = rules.Run{}
-			return callResult{err: err}, true // if the run has changed, workOn decides what it needs
-		}
-	}
-	called := func(o callResult) callResult {
-		release()
-		switch {
-		case o.command != nil:
-			o.err = e.runner.Context().Err()
-		case e.runner.Closing():
-			o.err = runner.ErrHandOver
-		default:
-			o.err = j.Context().Err() // interrupted before the call: Driven begins another pass
-		}
-		return o
-	}
-	e.runner.Calling(j.Job)
-	if o, here = j.session.call(j.Context(), kind, func(o callResult) { e.drive(j, called(o)) }); !here {
-		return callResult{}, false
-	}
-	return called(o), true
 }

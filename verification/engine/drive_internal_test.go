@@ -16,7 +16,7 @@ import (
 func idleEngine() *Engine {
 	e := &Engine{activity: noop{}, opt: Options{Workers: 1, Calls: 4, Lease: time.Minute}, rescreening: newRescreening(nil, nil)}
 	e.ports.Clock = &mock.ClockMock{NowFunc: func() time.Time { return time.Unix(0, 0) }}
-	e.heavy = fair.NewLimiter(1, 1)
+	e.heavy, e.lanes = fair.NewLimiter(1, 1), newLanes()
 	e.runner = newRunner(e)
 	return e
 }

@@ -99,9 +99,13 @@ type Options struct {
 	// all hosts that share a store. With another key, earlier runs are not found. nil means that
 	// no run is found by its words.
 	SearchKey []byte
-	// KeepDeliveries, KeepMeasures and KeepAudit are how long Retain keeps the deliveries of notices, the measures of
-	// a day, and audit entries; 0 means for good.
-	KeepDeliveries, KeepMeasures, KeepAudit time.Duration
+	// KeepDeliveries, KeepMeasures, KeepAudit and KeepAuditReads are how long Retain keeps the deliveries of notices, the
+	// measures of a day, audit entries, and those of store.AuditReads; 0 means for good.
+	KeepDeliveries, KeepMeasures, KeepAudit, KeepAuditReads time.Duration
+	// RetentionGrace is how long after a change of the policy that counts for a workflow nothing is removed that the
+	// policy before keeps, up to MaxRetentionGrace; 0 means 24 h, a negative value no grace. It must be the same on all
+	// hosts that share a store.
+	RetentionGrace time.Duration
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 	// Observer receives events for metrics; nil discards them.
@@ -135,9 +139,14 @@ type Observer interface { //nolint:interfacebloat // one method for each metric
 	// RunRechecked counts a run with cleared hits whose decisions were looked up again; outcome
 	// is clear, flagged (a hit is not cleared any more) or failed.
 	RunRechecked(outcome string)
+	// RejectionsUnknown counts a run that came to need a verdict while earlier rejections of its
+	// person or company could not be looked up.
+	RejectionsUnknown()
 	// RunRetained counts a run that retention has deleted or redacted, or has looked at and kept; outcome is
 	// deleted, redacted, live, held, restricted, verdict_owed, notice_pending or not_due.
 	RunRetained(outcome string)
+	// ReadsLost counts reads of accounts that were answered and are in the audit trail only as lost.
+	ReadsLost(n int)
 }
 
 // Engine runs verification workflows. Make one with New; it is safe for concurrent
@@ -158,6 +167,7 @@ type Engine struct {
 	lines       *limitedLog
 	heavy       *fair.Limiter // slots for expensive work: see admission.go
 	loads       *fair.Limiter // slots for reads of runs that are not in the cache
+	lanes       *lanes        // of large runs
 	zones       *lru.Cache[verification.TenantID, tenantZone]
 	erasures    *erasures
 	locations   *lru.Cache[string, *time.Location] // by the name of a zone
@@ -216,6 +226,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
+		lanes:       newLanes(),
 		zones:       newZones(),
 		erasures:    &erasures{of: map[verification.RunRef]erasing{}},
 		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
@@ -285,6 +296,10 @@ func defaults(o *Options) {
 	o.Workers = cmp.Or(o.Workers, 16)
 	o.Lease = cmp.Or(o.Lease, 20*time.Second)
 	o.ProviderWait = max(0, cmp.Or(o.ProviderWait, time.Hour))
+	if o.RetentionGrace = cmp.Or(o.RetentionGrace, defaultRetentionGrace); o.RetentionGrace < 0 {
+		o.RetentionGrace = 0
+	}
+	o.RetentionGrace = min(o.RetentionGrace, MaxRetentionGrace)
 	o.Calls = cmp.Or(o.Calls, 1024)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -309,4 +324,6 @@ func (noop) RunPoisoned()                                 {}
 func (noop) RunLeft()                                     {}
 func (noop) RunRescreened(string, string)                 {}
 func (noop) RunRechecked(string)                          {}
+func (noop) RejectionsUnknown()                           {}
 func (noop) RunRetained(string)                           {}
+func (noop) ReadsLost(int)                                {}

@@ -5,8 +5,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -29,6 +29,9 @@ func (e *Engine) keepsDocuments() bool { return e.ports.Documents != nil || e.op
 
 // erasures is what this host has done for redactions that are not complete.
 type erasures struct {
+	opened atomic.Bool // the store has a mark of the ledger
+	noting sync.Mutex
+
 	mu sync.Mutex
 	of map[verification.RunRef]erasing
 }
@@ -127,7 +130,7 @@ func (e *Engine) erase(ctx context.Context, w store.Work) (again time.Time, err 
 	s := e.erasures.get(w.RunRef, run.RedactedAt)
 	if !s.begun {
 		e.erasures.put(w.RunRef, s) // which counts it
-		if s.mark, err = e.beginErasing(ctx, w.RunRef, run); err != nil {
+		if s.mark, err = e.beginErasing(ctx, w.RunRef); err != nil {
 			return time.Time{}, err
 		}
 		s.begun = true
@@ -153,20 +156,16 @@ func (e *Engine) erase(ctx context.Context, w store.Work) (again time.Time, err 
 	return time.Time{}, e.erased(ctx, w.RunRef, run)
 }
 
-// beginErasing removes the documents of a redacted run, notes the redaction in the ledger, and returns the mark
-// of Removals.
-func (e *Engine) beginErasing(ctx context.Context, ref verification.RunRef, run rules.Run) (mark int64, err error) {
+// beginErasing removes the documents of a redacted run, sees to it that the ledger has the redaction, and returns the
+// mark of Removals.
+func (e *Engine) beginErasing(ctx context.Context, ref verification.RunRef) (mark int64, err error) {
 	if e.ports.Documents != nil {
 		if err := e.ports.Documents.RemoveDocuments(ctx, ref); err != nil {
 			return 0, err
 		}
 	}
-	if e.ports.Ledger != nil {
-		if err := e.ports.Ledger.NoteErasures(ctx, verification.Erasure{
-			Tenant: ref.Tenant, Run: ref.Run, Kind: verification.ErasureRedacted, At: run.RedactedAt, StartedAt: run.StartedAt,
-		}); err != nil {
-			return 0, err
-		}
+	if err := e.NoteErasures(ctx); err != nil {
+		return 0, err
 	}
 	if e.ports.Removals == nil {
 		return 0, nil
@@ -198,123 +197,6 @@ func (e *Engine) removeUnused(ctx context.Context, ref verification.RunRef, ids 
 		}
 	}
 	return nil
-}
-
-// inStep is how many entries of the ledger in a row the store must have, so that older ones are not looked at:
-// entries of the same time stand in any order.
-const inStep = 100
-
-// AppliedErasures is what ApplyErasures has done.
-type AppliedErasures struct {
-	Redacted, Deleted int
-	// Failed counts the runs that could not be redacted or deleted again. The log has the reason for each.
-	Failed int
-}
-
-// ledgerReader is who redacts what the ledger says.
-func ledgerReader() verification.Person {
-	return verification.Person{Name: "ledger of erasures", Identity: "verifyd#ledger"}
-}
-
-// ApplyErasures redacts and deletes again the runs that were redacted or deleted after the state that the store
-// was restored to: see verification.ErasureLedger. A live run is cancelled first, a hold ends, and notices of the
-// run are dropped. A host calls it before it serves requests; several hosts may do so at once. It reads the
-// ledger from its newest entry, until the store has 100 entries in a row.
-//
-// It returns an error if the store or the ledger cannot be read now. A run that cannot be redacted or deleted is
-// logged and counted.
-func (e *Engine) ApplyErasures(ctx context.Context) (applied AppliedErasures, err error) {
-	if e.ports.Ledger == nil {
-		return applied, nil
-	}
-	newest, err := e.newestStarts(ctx)
-	if err != nil || len(newest) == 0 {
-		return applied, err
-	}
-	inRow := 0
-	var failure error
-	err = e.ports.Ledger.EachErasure(ctx, func(entry verification.Erasure) (more bool) {
-		if entry.StartedAt.After(newest[entry.Tenant]) { // the store never had the run, or not any more
-			return true
-		}
-		did, err := e.applyErasure(ctx, entry)
-		switch {
-		case err != nil && (ctx.Err() != nil || temporary(err)):
-			failure = fmt.Errorf("apply the erasure of run %s: %w", entry.Run, err)
-			return false
-		case err != nil:
-			applied.Failed++
-			e.log.ErrorContext(ctx, "the store was restored, and a run that was erased before cannot be erased now: its personal data is back, redact it by hand",
-				"tenant", entry.Tenant, "run", entry.Run, "erasure", entry.Kind, "error", err)
-		case !did:
-			inRow++
-			return inRow < inStep
-		case entry.Kind == verification.ErasureDeleted:
-			applied.Deleted++
-		default:
-			applied.Redacted++
-		}
-		inRow = 0
-		return true
-	})
-	return applied, errors.Join(err, failure)
-}
-
-// newestStarts returns when the newest run of each tenant started, that has one.
-func (e *Engine) newestStarts(ctx context.Context) (map[verification.TenantID]time.Time, error) {
-	tenants, err := e.ports.Store.Tenants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	newest := map[verification.TenantID]time.Time{}
-	for _, t := range tenants {
-		p, err := e.ports.Store.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: e.now()})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range p.Data {
-			newest[t.ID] = r.StartedAt
-		}
-	}
-	return newest, nil
-}
-
-// applyErasure redacts or deletes a run again. did is false if the store has the erasure.
-func (e *Engine) applyErasure(ctx context.Context, entry verification.Erasure) (did bool, err error) {
-	ref := verification.RunRef{Tenant: entry.Tenant, Run: entry.Run}
-	for attempt := 1; ; attempt++ {
-		history, err := e.ports.Store.Load(ctx, entry.Tenant, entry.Run, 0)
-		if errors.Is(err, verification.ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		run := rules.Fold(entry.Run, history)
-		c := store.Commit{Delete: true}
-		if entry.Kind != verification.ErasureDeleted {
-			redacted, ended := rules.RedactRestored(entry.Run, history, entry.At, ledgerReader(), e.now())
-			if redacted == nil {
-				return false, nil
-			}
-			c = redaction(rules.Fold(entry.Run, redacted), redacted, run.ScreenedLists(), e.now())
-			c.Measures = store.Measures(run, ended, e.location(run.Started.Zone))
-		}
-		err = e.ports.Store.Append(ctx, entry.Tenant, entry.Run, len(history), c)
-		if err == nil {
-			e.runs.Delete(ref)
-			e.runner.Due(store.WorkErase, e.now())
-			e.log.WarnContext(ctx, "the store was restored: a run was erased again", "tenant", entry.Tenant, "run", entry.Run,
-				"erasure", entry.Kind, "at", entry.At, "status", run.AsOf(e.now()).Summary().StatusAt(e.now()))
-			return true, nil
-		}
-		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves {
-			return false, err
-		}
-		if err := e.dropNotices(ctx, ref, run); err != nil && !errors.Is(err, verification.ErrConflict) {
-			return false, err
-		}
-	}
 }
 
 // dropNotices removes the notices of a run from the queue.

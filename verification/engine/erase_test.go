@@ -73,19 +73,19 @@ func TestARedactionIsCompleteOnceAllIsGone(t *testing.T) {
 	if n, _ := k.Engine.PendingRedactions(); n != 0 {
 		t.Errorf("%d redactions are pending afterwards", n)
 	}
-	for _, e := range noted(t, ledger) {
+	for _, e := range noted(t, ledger)[1:] {
 		want := verification.Erasure{
-			Tenant: enginetest.Tenant, Run: run, Kind: verification.ErasureRedacted, At: redacted.RedactedAt, StartedAt: redacted.StartedAt,
+			Ledger: e.Ledger, Number: 2, Tenant: enginetest.Tenant, Run: run, Kind: verification.ErasureRedacted, At: redacted.RedactedAt, StartedAt: redacted.StartedAt,
 		}
 		if e != want {
 			t.Errorf("the ledger has %+v, want %+v", e, want)
 		}
 	}
-	if n := len(noted(t, ledger)); n == 0 {
-		t.Error("the ledger has nothing")
-	}
 	again := redact(t, k, run)
 	k.Advance(time.Hour)
+	if all := noted(t, ledger); len(all) != 2 || all[0].Kind != verification.ErasureOpened {
+		t.Errorf("the ledger has %+v, want its beginning and one redaction, since the second request removed nothing", all)
+	}
 	if after := k.Run(run); after.Seq != again.Seq || !after.RedactedAt.Equal(redacted.RedactedAt) {
 		t.Errorf("asked again: %+v, before %+v", after, again)
 	}
@@ -205,8 +205,12 @@ func TestARestoredRunIsRedactedInEveryState(t *testing.T) {
 			}
 			redact(t, k, run)
 			host := restored(t, k, before, ledger)
-			got, err := host.ApplyErasures(t.Context())
-			if want := (engine.AppliedErasures{Redacted: 1}); err != nil || got != want {
+			got, err := host.ApplyErasures(t.Context(), "")
+			want := engine.AppliedErasures{Redacted: 1}
+			if row.name == "held" { // the end of the hold comes first
+				want.Kept = 1
+			}
+			if err != nil || got != want {
 				t.Fatalf("ApplyErasures = %+v, %v; want %+v", got, err, want)
 			}
 			h, err := host.History(t.Context(), enginetest.Tenant, run)
@@ -224,36 +228,40 @@ func TestARestoredRunIsRedactedInEveryState(t *testing.T) {
 			if work, _, err := before.Take(t.Context(), store.TakeRequest{Kind: store.WorkAnnounce, Now: k.Clock.Now().Add(time.Hour), Lease: time.Second, Max: 9, MaxPerTenant: 9}); err != nil || len(work) != 0 {
 				t.Errorf("notices are left: %v, %v", work, err)
 			}
-			if again, err := host.ApplyErasures(t.Context()); err != nil || again != (engine.AppliedErasures{}) {
+			if again, err := host.ApplyErasures(t.Context(), ""); err != nil || again != (engine.AppliedErasures{}) {
 				t.Errorf("again: %+v, %v", again, err)
 			}
 		})
 	}
 }
 
-func TestTheLedgerIsReadAsFarAsItMatters(t *testing.T) {
+func TestOnlyWhatIsNewInTheLedgerIsApplied(t *testing.T) {
 	ledger := &blob.MemoryLedger{}
 	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
+	if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
 	var before *memory.Store
-	for n := range 140 {
-		if n == 120 {
+	for n := range 40 {
+		if n == 20 {
 			before = backup(t, k.Store)
 		}
 		k.Advance(time.Second)
 		redact(t, k, lived(t, k, fmt.Sprintf("Asha-%d", n)))
 	}
-	loads := 0
-	counted := replace(before, func(s *ports) { s.RunStore = countingLoads{before, &loads} })
-	host := enginetest.New(t, holding, func(p *engine.Ports, o *engine.Options) {
-		p.Store, p.Clock, p.Ledger, o.Passive = counted, k.Clock, ledger, true
-	}).Engine
-	got, err := host.ApplyErasures(t.Context())
-	if err != nil || got != (engine.AppliedErasures{}) || loads != 100 {
-		t.Errorf("ApplyErasures = %+v, %v after %d reads of runs; want nothing after 100, since 20 runs began after the backup", got, err, loads)
-	}
-	fresh := enginetest.New(t, holding, func(p *engine.Ports, o *engine.Options) { p.Ledger, o.Passive = ledger, true }).Engine
-	if got, err := fresh.ApplyErasures(t.Context()); err != nil || got != (engine.AppliedErasures{}) {
-		t.Errorf("on an empty store: %+v, %v", got, err)
+	for _, row := range []struct {
+		on   *memory.Store
+		want int
+	}{{k.Store, 0}, {before, 20}, {before, 0}} {
+		loads := 0
+		counted := replace(row.on, func(s *ports) { s.RunStore = countingLoads{row.on, &loads} })
+		host := enginetest.New(t, holding, func(p *engine.Ports, o *engine.Options) {
+			p.Store, p.Clock, p.Ledger, o.Passive = counted, k.Clock, ledger, true
+		}).Engine
+		got, err := host.ApplyErasures(t.Context(), "")
+		if err != nil || got != (engine.AppliedErasures{}) || loads != row.want {
+			t.Errorf("ApplyErasures = %+v, %v after %d reads of runs; want nothing after %d, since the runs began after the backup", got, err, loads, row.want)
+		}
 	}
 }
 
@@ -281,7 +289,7 @@ func TestADeletionIsAppliedAgain(t *testing.T) {
 		}
 	}
 	host := restored(t, k, backup(t, k.Store), ledger)
-	if got, err := host.ApplyErasures(t.Context()); err != nil || got != (engine.AppliedErasures{Deleted: 2}) {
+	if got, err := host.ApplyErasures(t.Context(), ""); err != nil || got != (engine.AppliedErasures{Deleted: 2}) {
 		t.Fatalf("ApplyErasures = %+v, %v; want two deletions", got, err)
 	}
 	for _, id := range []verification.RunID{run, live.ID} {

@@ -246,3 +246,17 @@ func TestARedactionIsToldByTheWorkflowAsItIsNow(t *testing.T) {
 		t.Errorf("notices = %+v, want that of the redaction", all)
 	}
 }
+
+// A run that comes to need a verdict, and one that returns to its customer, are told on the same paths as any other event.
+func TestANeedForAVerdictIsAnnounced(t *testing.T) {
+	k := enginetest.New(t)
+	run := asking(k, workflow.NoticeReviewNeeded, workflow.NoticeReturned)
+	got := toldOf(run.ID, k.Notices.All())
+	if len(got) != 1 || got[0].Event != workflow.NoticeReviewNeeded || got[0].Status != rules.StatusInProgress || got[0].Decision != rules.DecisionReview {
+		t.Errorf("the notices are %+v, want that of the review", got)
+	}
+	judge(t, k, run.ID, rules.DecisionApprove)
+	if got := toldOf(run.ID, k.Notices.All()); len(got) != 2 || got[0].Event != "run.completed" {
+		t.Errorf("after the verdict the notices are %+v, want that of the end as well", got)
+	}
+}

@@ -75,6 +75,7 @@ type JourneyStep struct {
 
 // JourneyRound says why a customer is asked again for a step.
 type JourneyRound struct {
+	Round   int                     // 1 for the first
 	Reasons []workflow.RejectReason // their labels are for the customer
 	Fields  []string                // of the form that it is about; none for all
 	Note    string                  // of a reviewer; empty for none
@@ -105,7 +106,7 @@ func (e *Engine) ReadJourney(ctx context.Context, token string) (Journey, error)
 func (e *Engine) ReadStep(ctx context.Context, t verification.TenantID, id verification.RunID) (Journey, error) {
 	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: id}}
 	err := s.readJourney(ctx)
-	if err == nil && s.run.Wait.Kind != rules.WaitCustomer {
+	if err == nil && s.run.Wait().Kind != rules.WaitCustomer {
 		err = &verification.Error{Kind: verification.ErrNotOpen, Subject: "step"}
 	}
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *session) round(step rules.Step) *JourneyRound {
 	if last.Visit+1 != step.Visits {
 		return nil // a later visit
 	}
-	again := &JourneyRound{Fields: last.Fields, Note: last.Note, Earlier: last.Earlier}
+	again := &JourneyRound{Round: last.Round, Fields: last.Fields, Note: last.Note, Earlier: last.Earlier}
 	for _, code := range last.Reasons {
 		if reason, ok := s.program.Version.Definition.ResubmitReason(code); ok {
 			again.Reasons = append(again.Reasons, reason)
@@ -261,7 +262,8 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 			j.EndText, j.EndTextIn = "", nil
 		}
 	}
-	if review, ok := run.Review(); ok && run.Wait.Kind == rules.WaitReview {
+	w := run.Wait()
+	if review, ok := run.Review(); ok && w.Kind == rules.WaitReview {
 		j.ReviewDue, j.ReviewLate = review.DueAt, review.Overdue(s.at)
 	}
 	for _, step := range run.Steps {
@@ -272,21 +274,21 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 			})
 		}
 	}
-	if def := s.program.Version.Definition; run.Wait.Kind == rules.WaitCustomer && j.Done == 0 && def.Intro != nil {
+	if def := s.program.Version.Definition; w.Kind == rules.WaitCustomer && j.Done == 0 && def.Intro != nil {
 		j.Intro, j.Needed = def.Intro, def.Needed()
 	}
-	if run.Wait.Kind == rules.WaitCustomer {
-		n, _ := s.program.Node(run.Wait.Node)
-		step, _ := run.Step(run.Wait.Node)
-		label, node, element := step.Label, run.Wait.Node.InDefinition(), 0
+	if w.Kind == rules.WaitCustomer {
+		n, _ := s.program.Node(w.Node)
+		step, _ := run.Step(w.Node)
+		label, node, element := step.Label, w.Node.InDefinition(), 0
 		group, each := run.Group(node)
-		if _, number, _ := run.Wait.Node.Parts(); each {
+		if _, number, _ := w.Node.Parts(); each {
 			label, element = group.Label, number
 		}
 		j.Step = &JourneyStep{
-			WaitNumber: run.Wait.Number, Node: run.Wait.Node, Type: n.Type, Label: label, Element: element, Elements: group.Elements,
+			WaitNumber: w.Number, Node: w.Node, Type: n.Type, Label: label, Element: element, Elements: group.Elements,
 			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(s.location(run.Started.Zone))),
-			Groups: n.Groups, Again: s.round(step), Away: awayOf(run.Wait),
+			Groups: n.Groups, Again: s.round(step), Away: awayOf(w),
 		}
 	}
 	return j, nil

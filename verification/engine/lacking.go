@@ -10,6 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // The limits of leaving runs to other hosts.
@@ -39,15 +40,12 @@ func (e *Engine) lacks(t verification.TenantID, w rules.Wait) error {
 // lacksAny returns the first of the calls that a run waits for and this host cannot make, and what it lacks; the wait of the run and
 // nil if there is none.
 func (e *Engine) lacksAny(t verification.TenantID, r *rules.Run) (rules.Wait, error) {
-	if err := e.lacks(t, r.Wait); err != nil || len(r.Beside) == 0 {
-		return r.Wait, err
-	}
-	for _, w := range r.Beside {
+	for _, w := range r.Waits {
 		if err := e.lacks(t, w); err != nil {
 			return w, err
 		}
 	}
-	return r.Wait, nil
+	return r.Wait(), nil
 }
 
 // leftAt returns since when hosts have left the run to others: since now if this host is the
@@ -109,7 +107,7 @@ func (e *Engine) leave(j *job, lacking error) {
 	if err := j.Save(release); err != nil {
 		e.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 	}
-	e.reportLeft(j.ref, j.run.Wait, lacking, w.LeftAt)
+	e.reportLeft(j.ref, j.run.Wait(), lacking, w.LeftAt)
 }
 
 // reportLeft counts and logs that this host leaves a run to other hosts.
@@ -122,3 +120,11 @@ func (e *Engine) reportLeft(ref verification.RunRef, w rules.Wait, lacking error
 // Leaves reports whether this host leaves a run to other hosts, because it lacks what the
 // next step needs. A wake-up for the run is of no use here.
 func (e *Engine) Leaves(ref verification.RunRef) bool { return e.runner.Leaves(ref, e.now()) }
+
+// describer returns the description of a provider of a tenant; nothing of one that this host does not have.
+func (e *Engine) describer(t verification.TenantID) func(name string) verification.ProviderDescription {
+	return func(name string) verification.ProviderDescription {
+		p, _ := e.provider(t, name)
+		return workflow.Describe(p)
+	}
+}

@@ -92,13 +92,13 @@ func (l *limitedLog) count(key lineKey, now time.Time) *lineCount {
 func (l *limitedLog) reportFailures(ref verification.RunRef, before *rules.Run, events []rules.Event) {
 	for _, event := range events {
 		var message, cause string
-		w := before.Wait
+		w := before.Wait()
 		at := func(step verification.NodeID) {
-			if facing, waits := before.Facing(step); waits {
-				w = facing.Wait
+			if there, waits := before.WaitAt(step); waits {
+				w = there
 			}
 		}
-		switch f := event.Fact.(type) {
+		switch f := event.Fact.(type) { //nolint:gochecksumtype // only these have a cause
 		case rules.DispatchFailed:
 			message, cause = "dispatch failed", f.Cause
 			at(f.Node)
@@ -108,6 +108,9 @@ func (l *limitedLog) reportFailures(ref verification.RunRef, before *rules.Run, 
 		case rules.Failed:
 			message, cause = "run failed", f.Cause
 			at(f.Node)
+		case rules.Completed:
+			message, cause = "run completed without a value of its data", f.Cause
+			w = rules.Wait{Node: f.Node}
 		}
 		if cause == "" {
 			continue

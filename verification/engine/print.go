@@ -11,7 +11,6 @@ import (
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
-	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // PrintReport prints the report of a terminal run, with nothing of a verdict. ErrConflict is
@@ -35,7 +34,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 		return nil, err
 	}
 	if status := h.report.Run.Status; !status.Terminal() {
-		return nil, verification.Conflict("run", "the run is "+string(status)+"; its report is printed once it is over")
+		return nil, verification.ConflictFor("run_not_over", "run", "the run is "+string(status)+"; its report is printed once it is over")
 	}
 	if e.ports.Printer == nil {
 		return nil, verification.Unavailable("report", "reports are not printed here")
@@ -44,10 +43,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return nil, err
 	}
-	describe := func(name string) verification.ProviderDescription {
-		p, _ := e.provider(t, name)
-		return workflow.Describe(p)
-	}
+	describe := e.describer(t)
 	run := h.run
 	if !forFile {
 		run = run.WithoutVerdicts()
@@ -66,7 +62,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 			}
 		}
 	}
-	if err := e.auditRun(ctx, ref, store.AuditReportPrinted); err != nil {
+	if err := e.auditRun(ctx, ref, h.run, store.AuditReportPrinted); err != nil {
 		return nil, err
 	}
 	return e.ports.Printer.PrintReport(ctx, t, p)

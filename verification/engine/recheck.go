@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -66,17 +67,18 @@ func (r *rescreening) recheckRuns(ctx context.Context, w store.Work) error {
 }
 
 // recheckPage checks a run, if the page is the first, and a page of the runs of the same person
-// whose hits were cleared for what its checks were asked. more reports whether there are further
+// whose hits were cleared for what its checks were asked. Those that rest on a redacted run are found by its id. more reports whether there are further
 // pages. Runs that rest on the decisions and are not completed yet follow when they are.
 func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, page int) (more bool, err error) {
 	s, err := r.readAgain(ctx, ref)
-	if s != nil && s.run.Hidden() { // since its work was taken; the end of a restriction queues it again
+	redacted := s != nil && !s.run.RedactedAt.IsZero()
+	if s != nil && s.run.Hidden() && !redacted { // since its work was taken; the end of a restriction queues it again
 		return false, nil
 	}
-	if err != nil {
+	if err != nil && !redacted {
 		return false, r.recheckFailed(ctx, ref, err)
 	}
-	if page == 0 && s.run.WasRestricted() {
+	if page == 0 && s.run.WasRestricted() && !redacted {
 		if err := s.findAgain(ctx); err != nil {
 			return false, err
 		}
@@ -87,11 +89,15 @@ func (r *rescreening) recheckPage(ctx context.Context, ref verification.RunRef, 
 		}
 	}
 	decided, _ := askedOf(s.run)
+	words := personWords(searchCleared, s.program, s.run, decided)
+	if redacted { // nothing else is left of whom the run is about
+		words = []facts.SearchWord{{Kind: searchRests, Text: string(ref.Run)}}
+	}
 	if !r.Searches() {
-		decided = nil
+		words = nil
 	}
 	seen := []verification.RunID{ref.Run}
-	for _, word := range personWords(searchCleared, s.program, s.run, decided) {
+	for _, word := range words {
 		q := store.PageQuery{Limit: recheckPage, Offset: page * recheckPage}
 		found, err := r.withWord(ctx, ref.Tenant, word, q, rules.StatusCompleted)
 		if err != nil {
@@ -160,6 +166,12 @@ func (r *rescreening) recheck(ctx context.Context, s *session) error {
 				counting[c.Asked] = now
 			}
 			if slices.ContainsFunc(now, func(d rules.Clearance) bool { return d.Run == c.Run && d.Clears() == c.Clears() }) {
+				continue
+			}
+			if upheld, err := s.upheld(ctx, c); upheld || err != nil {
+				if err != nil {
+					return err
+				}
 				continue
 			}
 			recorded, err := (&session{Engine: r.Engine, ref: s.ref, waitless: true}).recordHits(ctx, rules.RecordHits{

@@ -77,7 +77,7 @@ func TestARunOfAHostThatDiedIsTakenWhenItsLeaseEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := workflow.Restore(w.ID, version, nil)
+	program, err := workflow.Restore(w.ID, version, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func (e *Engine) Redact(
 			c.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(redacted)}] = e.now()
 		}
 		c.Audit = auditOf(ctx, ref, len(h.events), redacted[len(h.events):])
-		err = e.store.Append(ctx, t, id, len(h.events), c)
+		c.Erasure = erasureOf(ref, after.StartedAt, redacted[len(h.events):])
+		err = e.commitEntry(ctx, ref, len(h.events), c)
 		if err == nil {
 			e.remember(ref, after)
 			e.log.InfoContext(ctx, "personal data of a run removed", "tenant", t, "run", id)
@@ -62,7 +63,7 @@ func (e *Engine) Redact(
 		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves || !e.changed(ctx, ref, h, revision) {
 			return rules.RunDetail{}, err
 		}
-		e.runs.Delete(ref)
+		e.forget(ref)
 	}
 }
 
@@ -100,7 +101,7 @@ func (e *Engine) changed(ctx context.Context, ref verification.RunRef, h runHist
 // redaction returns the commit of a redaction, whose events lead to a run.
 func redaction(after rules.Run, redacted []rules.Event, screened []rules.ScreenedList, now time.Time) store.Commit {
 	work := store.DueWork{
-		{Kind: store.WorkAdvance}: {}, {Kind: store.WorkExpire}: after.NextDue(), {Kind: store.WorkRecheck}: {}, {Kind: store.WorkErase}: now,
+		{Kind: store.WorkAdvance}: {}, {Kind: store.WorkExpire}: after.NextDue(), {Kind: store.WorkErase}: now,
 	}
 	for _, l := range screened {
 		work[store.WorkKey{Kind: store.WorkRescreen, List: l.List}] = time.Time{}

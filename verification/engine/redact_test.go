@@ -274,6 +274,62 @@ func TestARedactedRunClearsNobody(t *testing.T) {
 	}
 }
 
+// What a redacted run has cleared stays cleared while it is approved, and no longer once it is rejected.
+func TestARedactedRunThatIsRejectedFlagsWhatItCleared(t *testing.T) {
+	k, _, w := remembering(t, "e-1")
+	asha, ravi := person{"asha-1", "ABCDE1234F", "ABCDE1234F"}, person{"ravi-1", "ABCDE1234G", "ABCDE1234G"}
+	first, other := asha.decided(t, k, w, "e-1"), ravi.decided(t, k, w, "e-1")
+	rests, bystander := asha.begin(k, w).ID, ravi.begin(k, w).ID
+	redact(t, k, first)
+	k.Settle()
+	wantDecision(t, k, "while the source is approved", rests, rules.DecisionNone)
+	ruled(t, k, first, "ravi", rules.DecisionApprove)
+	wantDecision(t, k, "after another approval", rests, rules.DecisionNone)
+	ruled(t, k, first, "ravi", rules.DecisionReject)
+	wantDecision(t, k, "after the rejection", rests, rules.DecisionReview)
+	wantDecision(t, k, "a run that rests on another source", bystander, rules.DecisionNone)
+	if flags := k.Run(rests).Flags; len(flags) != 1 || flags[0].Reason != "A hit was cleared by a decision that no longer counts." {
+		t.Errorf("the flags are %+v", flags)
+	}
+	ruled(t, k, rests, "meena", rules.DecisionApprove)
+	ruled(t, k, first, "ravi", rules.DecisionApprove)
+	ruled(t, k, first, "ravi", rules.DecisionReject)
+	wantDecision(t, k, "after its own verdict", rests, rules.DecisionApprove)
+	ruled(t, k, other, "ravi", rules.DecisionReject)
+	wantDecision(t, k, "a source that is not redacted", bystander, rules.DecisionReview)
+}
+
+// The recheck of a rejection that a redaction follows at once is not lost.
+func TestARedactionLeavesARecheck(t *testing.T) {
+	k, _, w := remembering(t, "e-1")
+	asha := person{"asha-1", "ABCDE1234F", "ABCDE1234F"}
+	first := asha.decided(t, k, w, "e-1")
+	rests := asha.begin(k, w).ID
+	give := rules.GiveVerdict{Decision: rules.DecisionReject, By: "ravi", Identity: "ravi"}
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, first, give, ""); err != nil {
+		t.Fatal(err)
+	}
+	redact(t, k, first)
+	k.Settle()
+	wantDecision(t, k, "after both", rests, rules.DecisionReview)
+}
+
+// A run may rest on two sources, of which one is redacted. Another run that keeps the hit counts, too.
+func TestARedactedRunUpholdsOnlyWhatNobodyKeeps(t *testing.T) {
+	k, _, w := remembering(t, "e-1")
+	asha := person{"asha-1", "ABCDE1234F", "ABCDE1234F"}
+	kept := asha.begin(k, w).ID
+	first := asha.decided(t, k, w, "e-1")
+	rests := asha.begin(k, w).ID
+	redact(t, k, first)
+	wantDecision(t, k, "before", rests, rules.DecisionNone)
+	if err := settle(k, kept, "e-1", "ravi", rules.MatchSame); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	wantDecision(t, k, "after another run keeps the hit", rests, rules.DecisionReview)
+}
+
 func TestAnotherHostShowsTheRedactedRun(t *testing.T) {
 	k := enginetest.New(t, holding)
 	other := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Store, p.Clock = k.Store, k.Clock })
@@ -389,9 +445,12 @@ func TestAllRunsOfAPersonAreRedacted(t *testing.T) {
 	}
 	stop := errors.New("no")
 	q := store.RunQuery{ReferenceID: "Asha"}
-	_, err := k.Engine.RedactRuns(t.Context(), enginetest.Tenant, q, eraser, func(found []rules.Summary) error {
+	_, err := k.Engine.RedactRuns(t.Context(), enginetest.Tenant, q, eraser, func(found []rules.Summary, left []engine.RunRedaction) error {
 		if len(found) != 3 || found[0].ID != live {
 			t.Errorf("found %d runs, want 3, the newest first", len(found))
+		}
+		if len(left) != 1 || left[0].Run != live || !errors.Is(left[0].Err, rules.ErrLive) {
+			t.Errorf("the runs that are left are %+v, want the one that is live", left)
 		}
 		return stop
 	})

@@ -4,7 +4,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -14,21 +16,25 @@ import (
 // maxRedactions is how many runs RedactRuns takes.
 const maxRedactions = 10_000
 
-// RunRedaction says what became of a run: Err is nil if it is redacted, or else why it is not.
+// RunRedaction says what became of a run, or would become of it: Err is nil if it is redacted, or else why it is not.
 type RunRedaction struct {
 	Run verification.RunID
 	Err error
 }
 
+// errRestricted is why RedactRuns leaves a restricted run.
+var errRestricted error = verification.ConflictFor("run_restricted", "run", "the run is restricted: give it by its id, or lift the restriction")
+
 // RedactRuns redacts every run that a query finds, as Redact does, the newest first. The query has a ReferenceID,
-// or Keys of SearchKeys; its page and its time are not used. It finds neither redacted nor restricted runs.
-// confirm is called with the runs first, also if there are none: if it returns an error, that is returned and
-// nothing is redacted. It may be nil.
+// or Keys of SearchKeys; its page and its time are not used. It finds no redacted runs. Restricted ones come last, as they are
+// shown, and are left as they are.
+// confirm is called with the runs first, also if there are none, and with those that cannot be redacted now: if it returns an error,
+// that is returned and nothing is redacted. It may be nil.
 //
-// Errors: ErrInvalid for a query that selects nobody or more than 10,000 runs. If the context ends, RedactRuns returns its error with the
+// Errors: ErrInvalid for a query that selects nobody or more than 10,000 runs, and if more than 10,000 runs are restricted. If the context ends, RedactRuns returns its error with the
 // runs so far.
 func (e *Engine) RedactRuns(
-	ctx context.Context, t verification.TenantID, q store.RunQuery, by verification.Person, confirm func([]rules.Summary) error,
+	ctx context.Context, t verification.TenantID, q store.RunQuery, by verification.Person, confirm func(found []rules.Summary, left []RunRedaction) error,
 ) ([]RunRedaction, error) {
 	if q.ReferenceID == "" && len(q.Keys) == 0 || q.ReferenceID == rules.RedactedReference {
 		return nil, verification.InvalidField("run", "reference_id", "must be the one of a person, or there must be search keys")
@@ -37,8 +43,15 @@ func (e *Engine) RedactRuns(
 		return nil, err
 	}
 	found, err := e.found(ctx, t, q)
+	if err != nil {
+		return nil, err
+	}
+	restricted, err := e.restricted(ctx, t, q)
 	if err == nil && confirm != nil {
-		err = confirm(found)
+		var left []RunRedaction
+		if left, err = e.leftBy(ctx, t, found, restricted); err == nil {
+			err = confirm(slices.Concat(found, restricted), left)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -51,7 +64,71 @@ func (e *Engine) RedactRuns(
 		}
 		done = append(done, RunRedaction{run.ID, err})
 	}
+	for _, run := range restricted {
+		done = append(done, RunRedaction{run.ID, errRestricted})
+	}
 	return done, nil
+}
+
+// leftBy returns the runs that RedactRuns leaves, and why.
+func (e *Engine) leftBy(ctx context.Context, t verification.TenantID, found, restricted []rules.Summary) (left []RunRedaction, err error) {
+	for _, run := range found {
+		h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: run.ID}, true)
+		if errors.Is(err, verification.ErrNotFound) {
+			continue // it was deleted meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, why := rules.MayRedact(h.run, h.events)
+		if why == nil {
+			why = e.keeps(ctx, t, h.run)
+		}
+		if why != nil && !errors.Is(why, verification.ErrConflict) {
+			return nil, why
+		}
+		if why != nil {
+			left = append(left, RunRedaction{run.ID, why})
+		}
+	}
+	for _, run := range restricted {
+		left = append(left, RunRedaction{run.ID, errRestricted})
+	}
+	return left, nil
+}
+
+// restricted returns the restricted runs that a query would find if they were not restricted. No store finds them by it, so each
+// restricted run of the tenant is read.
+func (e *Engine) restricted(ctx context.Context, t verification.TenantID, q store.RunQuery) (all []rules.Summary, err error) {
+	found, err := e.found(ctx, t, store.RunQuery{ReferenceID: rules.RedactedReference, Restricted: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, run := range found {
+		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run.ID}}
+		h, err := e.history(ctx, s.ref, true)
+		if errors.Is(err, verification.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		is := h.run.Started.ReferenceID == q.ReferenceID
+		if q.ReferenceID == "" {
+			s.run = h.run
+			keys, err := s.keys(ctx, h.events)
+			if err != nil {
+				return nil, err
+			}
+			is = !slices.ContainsFunc(q.Keys, func(choice []store.SearchKey) bool {
+				return !slices.ContainsFunc(choice, func(k store.SearchKey) bool { return slices.Contains(keys, k) })
+			})
+		}
+		if is {
+			all = append(all, run)
+		}
+	}
+	return all, nil
 }
 
 // found returns the runs that a query finds, each once. It reads the pages again until they show no other run:
@@ -67,7 +144,11 @@ func (e *Engine) found(ctx context.Context, t verification.TenantID, q store.Run
 				return nil, err
 			}
 			if page.Total > maxRedactions {
-				return nil, verification.Invalid("run", fmt.Sprintf("%d runs are found, and at most %d are redacted at once", page.Total, maxRedactions))
+				what := "found, and at most %d are redacted at once"
+				if q.Restricted {
+					what = "restricted, and at most %d are looked through for a person: give the runs by their ids"
+				}
+				return nil, verification.Invalid("run", fmt.Sprintf("%d runs are "+what, page.Total, maxRedactions))
 			}
 			for _, run := range page.Data {
 				if !seen[run.ID] {

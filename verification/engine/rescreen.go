@@ -286,9 +286,10 @@ func (r *rescreening) rescreenRun(ctx context.Context, pass store.RescreenPass, 
 		}
 		for visit := oldest; visit <= step.Visits; visit++ {
 			asked := s.run
-			if visit < step.Visits {
+			if visit < step.Visits || step.Gone {
 				asked, _ = rules.VisitAsked(ref.Run, events, step.Node, visit)
-			} else if step.ListVersion() == pass.Version {
+			}
+			if visit == step.Visits && step.ListVersion() == pass.Version {
 				continue
 			}
 			recorded, err := r.rescreenVisit(ctx, s, pass, step, asked, visit)
@@ -357,8 +358,6 @@ func (r *rescreening) rescreenStep(ctx context.Context, s *session, step rules.S
 		result, err := provider.Rescreen(ctx, step.Rescreen, again)
 		return screenedAgain{result, rules.AskedDigest(again.With), cleared}, err
 	})
-	if found.Entered {
-		r.activity.Leave()
-	}
+	found.Entry.Leave()
 	return found.Result, found.Err
 }

@@ -121,7 +121,8 @@ func (e *Engine) rewriteRun(
 		after := rules.Fold(ref.Run, rules.Shown(c.Events))
 		c.Rewrite, c.Summary = true, after.Summary()
 		c.Audit = auditOf(ctx, ref, len(h.events), c.Events[len(h.events):])
-		if err = e.store.Append(ctx, ref.Tenant, ref.Run, len(h.events), c); err == nil {
+		c.Erasure = erasureOf(ref, after.StartedAt, c.Events[len(h.events):])
+		if err = e.commitEntry(ctx, ref, len(h.events), c); err == nil {
 			e.remember(ref, after)
 			e.runner.Nudge(e.now())
 			return after.Detail(e.now()), nil
@@ -130,6 +131,6 @@ func (e *Engine) rewriteRun(
 		if !errors.Is(err, verification.ErrConflict) || loadErr != nil || len(changed) == 0 || attempt == maxSaves {
 			return rules.RunDetail{}, err
 		}
-		e.runs.Delete(ref)
+		e.forget(ref)
 	}
 }

@@ -41,7 +41,7 @@ func (e *Engine) keeps(ctx context.Context, t verification.TenantID, r rules.Run
 		return err
 	}
 	return &verification.Error{
-		Kind: verification.ErrConflict, Subject: "run", Cause: rules.ErrKept,
+		Kind: verification.ErrConflict, Subject: "run", Reason: "run_kept", Cause: rules.ErrKept,
 		Message: "must be kept until " + until.UTC().Format(time.DateOnly) + " (keep_days); it can be restricted instead",
 	}
 }

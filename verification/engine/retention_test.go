@@ -28,8 +28,15 @@ func retained(t *testing.T, k *enginetest.Kit, r verification.Retention) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	changes, err := k.Engine.RetentionChanges(t.Context(), enginetest.Tenant, &engine.NextRetention{Tenant: r})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tenant.Retention = r
 	if err := k.Store.SaveTenant(t.Context(), tenant); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Engine.NoteRetention(t.Context(), enginetest.Tenant, changes); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -133,8 +140,7 @@ func retentionOf(t *testing.T, r *rand.Rand) { //nolint:gocognit // the events o
 	w := k.Apply(d)
 	ctx, person := t.Context(), verification.Person{Name: "Asha", Identity: "asha"}
 	var runs []*retainedRun
-	policyAt := k.Clock.Now()
-	var policy verification.Retention
+	var policies []countedPolicy // of which the last one counts
 	random := func() (p verification.Retention) {
 		days := func() int { return r.IntN(3) * (1 + r.IntN(9)) }
 		p = verification.Retention{KeepDays: r.IntN(2) * r.IntN(8), RedactAfterDays: days(), DeleteAfterDays: days()}
@@ -186,14 +192,17 @@ func retentionOf(t *testing.T, r *rand.Rand) { //nolint:gocognit // the events o
 			if r.IntN(4) == 0 {
 				p = last // an earlier policy comes back
 			}
-			last, policy, policyAt = policy, p, now
+			if n := len(policies); n > 0 {
+				last = policies[n-1].policy
+			}
+			policies = append(policies, countedPolicy{p, now})
 			retained(t, k, p)
 		}
 		k.Advance(time.Duration(r.IntN(40)) * time.Hour)
 		if r.IntN(5) > 0 {
 			retain(t, k)
 		}
-		checkRetained(t, k, runs, policy, policyAt)
+		checkRetained(t, k, runs, policies)
 	}
 	k.Advance(3 * day)
 	retain(t, k)
@@ -201,9 +210,11 @@ func retentionOf(t *testing.T, r *rand.Rand) { //nolint:gocognit // the events o
 	retain(t, k)
 	k.Advance(day)
 	retain(t, k)
-	checkRetained(t, k, runs, policy, policyAt)
+	checkRetained(t, k, runs, policies)
 	for _, x := range runs {
-		overdueRun(t, k, x, policy, policyAt, 2*day)
+		if n := len(policies); n > 0 {
+			overdueRun(t, k, x, policies[n-1].policy, policies[n-1].since, 2*day)
+		}
 	}
 }
 
@@ -234,6 +245,28 @@ func TestARunIsNotForgottenWhenAPolicyComesBack(t *testing.T) {
 	}
 }
 
+// countedPolicy is a policy, and since when it counts.
+type countedPolicy struct {
+	policy verification.Retention
+	since  time.Time
+}
+
+// dueOfAll returns what all policies ask of a run that counted in the last day. Those before the first real one do not count.
+func dueOfAll(run rules.Run, all []countedPolicy, at time.Time) (redact, remove bool) {
+	redact, remove = true, true
+	real := false
+	for i, c := range all {
+		if i+1 < len(all) && !all[i+1].since.Add(day).After(at) {
+			continue
+		}
+		if real = real || c.policy != (verification.Retention{}); real {
+			redacts, removes := dueOf(run, c.policy, at)
+			redact, remove = redact && redacts, remove && removes
+		}
+	}
+	return redact && real, remove && real
+}
+
 // dueOf returns what a policy asks of a run at a time, by a scan.
 func dueOf(run rules.Run, p verification.Retention, at time.Time) (redact, remove bool) {
 	if run.Ended == "" {
@@ -259,7 +292,7 @@ func storedRun(t *testing.T, k *enginetest.Kit, id verification.RunID) (rules.Ru
 
 // checkRetained fails the test if something was removed that was not due.
 func checkRetained(
-	t *testing.T, k *enginetest.Kit, runs []*retainedRun, p verification.Retention, since time.Time,
+	t *testing.T, k *enginetest.Kit, runs []*retainedRun, p []countedPolicy,
 ) {
 	t.Helper()
 	now := k.Clock.Now()
@@ -270,7 +303,7 @@ func checkRetained(
 		run, events := storedRun(t, k, x.id)
 		if run.Seq == 0 {
 			x.gone = true
-			if _, due := dueOf(x.last, p, now); !due || x.held || x.restricted {
+			if _, due := dueOfAll(x.last, p, now); !due || x.held || x.restricted {
 				t.Fatalf("run %s was deleted: due %t, held %t, restricted %t, policy %+v", x.id, due, x.held, x.restricted, p)
 			}
 			continue
@@ -278,8 +311,8 @@ func checkRetained(
 		x.last = run
 		redacted := wasRedacted(events)
 		// A run that is deleted is redacted first.
-		if redact, remove := dueOf(run, p, now); redacted && !x.redacted && (!redact && !remove || x.held) {
-			t.Fatalf("run %s was redacted: due %t, held %t, policy %+v since %s", x.id, redact, x.held, p, since)
+		if redact, remove := dueOfAll(run, p, now); redacted && !x.redacted && (!redact && !remove || x.held) {
+			t.Fatalf("run %s was redacted: due %t, held %t, policies %+v", x.id, redact, x.held, p)
 		}
 		x.redacted = redacted
 	}

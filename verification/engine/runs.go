@@ -89,7 +89,7 @@ func (e *Engine) list(
 func (e *Engine) Run(ctx context.Context, t verification.TenantID, id verification.RunID) (rules.RunDetail, error) {
 	s, err := e.open(ctx, verification.RunRef{Tenant: t, Run: id})
 	if err == nil {
-		err = e.auditRun(ctx, s.ref, store.AuditRunRead)
+		err = e.auditRun(ctx, s.ref, s.run, store.AuditRunRead)
 	}
 	if err != nil {
 		return rules.RunDetail{}, err
@@ -104,7 +104,7 @@ func (e *Engine) Report(ctx context.Context, t verification.TenantID, id verific
 	ref := verification.RunRef{Tenant: t, Run: id}
 	h, err := e.history(ctx, ref, false)
 	if err == nil {
-		err = e.auditRun(ctx, ref, store.AuditReportRead)
+		err = e.auditRun(ctx, ref, h.run, store.AuditReportRead)
 	}
 	if err != nil {
 		return rules.Report{}, err
@@ -199,7 +199,7 @@ func (e *Engine) described(ctx context.Context, t verification.TenantID, id veri
 	ref := verification.RunRef{Tenant: t, Run: id}
 	h, err := e.history(ctx, ref, inFull)
 	if err == nil {
-		err = e.auditRun(ctx, ref, store.AuditRunRead)
+		err = e.auditRun(ctx, ref, h.run, store.AuditRunRead)
 	}
 	if err != nil {
 		return History{}, err
@@ -208,10 +208,7 @@ func (e *Engine) described(ctx context.Context, t verification.TenantID, id veri
 	if err != nil {
 		return History{}, err
 	}
-	describe := func(name string) verification.ProviderDescription {
-		p, _ := e.provider(t, name)
-		return workflow.Describe(p)
-	}
+	describe := e.describer(t)
 	for i, c := range h.report.Cards {
 		n, _ := program.Node(c.NodeID)
 		h.report.Cards[i].DataSchema = workflow.MergeSchemas(

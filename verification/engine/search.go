@@ -19,17 +19,23 @@ const minSearchKey = 32
 // Searches reports whether runs are found by their words: the engine has Options.SearchKey.
 func (e *Engine) Searches() bool { return e.opt.SearchKey != nil }
 
-// SearchKeys returns the keys of words, for RunQuery.Keys: of the runs that have all of them. It
+// SearchKeys returns the keys of words, for RunQuery.Keys: of the runs that have all of them, also
+// if they were saved when words had an earlier form. It
 // returns none without a word, and if the engine has no Options.SearchKey.
-func (e *Engine) SearchKeys(t verification.TenantID, words []facts.SearchWord) []store.SearchKey {
+func (e *Engine) SearchKeys(t verification.TenantID, words []facts.SearchWord) [][]store.SearchKey {
 	if !e.Searches() {
 		return nil
 	}
-	keys := make([]store.SearchKey, 0, len(words))
+	keys := make([][]store.SearchKey, 0, len(words))
 	for _, w := range words {
-		if key := e.searchKey(t, w.Kind, w.Text); !slices.Contains(keys, key) {
-			keys = append(keys, key)
+		choice := []store.SearchKey{e.searchKey(t, w.Kind, w.Text)}
+		if slices.ContainsFunc(keys, func(other []store.SearchKey) bool { return other[0] == choice[0] }) {
+			continue
 		}
+		if w.Earlier != "" {
+			choice = append(choice, e.searchKey(t, w.Kind, w.Earlier))
+		}
+		keys = append(keys, choice)
 	}
 	return keys
 }
@@ -56,8 +62,11 @@ func (s *session) commitKeys(after rules.Run, events []rules.Event) []store.Sear
 		return nil
 	}
 	words := slices.Concat(facts.SearchWords(s.program, after),
-		personWords(searchDecided, s.program, after, decided), personWords(searchCleared, s.program, after, cleared))
-	keys := s.SearchKeys(s.ref.Tenant, words)
+		personWords(searchDecided, s.program, after, decided), personWords(searchCleared, s.program, after, cleared), restWords(after))
+	keys := make([]store.SearchKey, 0, len(words))
+	for _, choice := range s.SearchKeys(s.ref.Tenant, words) {
+		keys = append(keys, choice[0])
+	}
 	if len(keys) == 0 && s.run.Seq == 0 {
 		return nil // there are none to replace
 	}
@@ -66,7 +75,7 @@ func (s *session) commitKeys(after rules.Run, events []rules.Event) []store.Sear
 
 // changesWords reports whether an event may change the words of a run.
 func changesWords(e rules.Event) bool {
-	switch f := e.Fact.(type) {
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // only these have words
 	case rules.Started, rules.CustomerSubmitted, rules.HitDecided, rules.HitsCleared:
 		return true
 	case rules.ResultRecorded:

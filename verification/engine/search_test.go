@@ -223,10 +223,12 @@ func TestOnlySearchedWorkflowsHaveKeys(t *testing.T) {
 		k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("12345678")), k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")), other.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")),
 		k.Engine.SearchKeys("00000000-0000-7000-8000-0000000000bb", facts.ParseSearch("asha")),
 	)
-	for i, key := range keys {
-		if slices.Contains(keys[:i], key) || bytes.Contains(key[:], []byte("asha")) {
-			t.Errorf("the key %x is not of one word, tenant and search key only", key)
+	var known []store.SearchKey
+	for _, choice := range keys {
+		if key := choice[0]; len(choice) != 1 || slices.Contains(known, key) || bytes.Contains(key[:], []byte("asha")) {
+			t.Errorf("the key %x is not of one word, tenant and search key only", choice)
 		}
+		known = append(known, choice[0])
 	}
 	k = enginetest.New(t)
 	if keys := k.Engine.SearchKeys(enginetest.Tenant, facts.ParseSearch("asha")); keys != nil || k.Engine.Searches() {

@@ -74,7 +74,7 @@ func (e *Engine) GiveVerdict(
 
 // AskAgain sends a run that is parked on review back to a step of its customer, under the same link. The reviewer's claim ends.
 // ErrNotOpen is returned for a run that is not parked on review, ErrInvalid with the fields that break a rule, ErrNoRounds if
-// the customer was asked as often as the workflow allows, and ErrRunChanged and ErrClaimed as by GiveVerdict. An idempotency key
+// the customer was asked as often as the workflow allows, ErrNoPerson without an identity where a verdict needs two reviewers, and ErrRunChanged and ErrClaimed as by GiveVerdict. An idempotency key
 // is as in GiveVerdict.
 func (e *Engine) AskAgain(
 	ctx context.Context, t verification.TenantID, id verification.RunID, c rules.AskAgain, idempotencyKey string,
@@ -183,7 +183,7 @@ func (s *session) submit(ctx context.Context, c rules.Submit) error {
 	switch {
 	case err == nil:
 		s.removeDropped(ctx, before)
-	case errors.Is(err, verification.ErrNotOpen) && s.run.Wait.Away() && c.Signal == s.run.Wait.Signal:
+	case errors.Is(err, verification.ErrNotOpen) && s.run.Wait().Away() && c.Signal == s.run.Wait().Signal:
 		err = s.submitReturn(ctx, c.Payload)
 	}
 	return err

@@ -100,7 +100,7 @@ func (e *Engine) begin(
 	case w.Retired:
 		return rules.RunView{}, workflow.ErrRetired
 	case w.Current() == "":
-		return rules.RunView{}, verification.Conflict("workflow", "the workflow has no version to run")
+		return rules.RunView{}, verification.ConflictFor("workflow_without_version", "workflow", "the workflow has no version to run")
 	}
 	program, err := e.program(ctx, programKey{t, w.ID, w.Current()})
 	if err != nil {
@@ -183,7 +183,7 @@ func joinFields(a, b error) error {
 
 // errRunDeleted is the ErrConflict for the repetition of a start whose run was deleted since.
 func errRunDeleted() error {
-	return verification.Conflict("run", "the run that was started with this idempotency key was deleted; use another key to start another run")
+	return verification.ConflictFor("run_deleted", "run", "the run that was started with this idempotency key was deleted; use another key to start another run")
 }
 
 // repeated returns the run of an earlier request with the same key. found is false

@@ -1,4 +1,4 @@
-// Several calls of one run at once: those of the members of a group, and of the elements of a list.
+// The calls of a run: of the check that it waits for or, of the members of a group and the elements of a list, several at once.
 
 package engine
 
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine/internal/runner"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -14,9 +15,9 @@ import (
 // calls are the calls of a run that waits for several providers. They belong to the goroutine that drives the run, which
 // decides and saves one result after the other. A call has a goroutine of its own until it has its result:
 //
-//	the goroutine of the run      callTogether ----------- workOn ---- callTogether --- ...
+//	the goroutine of the run      nextResult ------------- workOn ---- nextResult --- ...
 //	                                |      |       result     saves       |
-//	a call                          +------|-----------------> (Enter of the call passes with the result)
+//	a call                          +------|-----------------> (its entry passes with the result)
 //	another call                           +---------------------------------> ...
 //
 // A result that the run no longer waits for is dropped, and its call is cancelled.
@@ -37,22 +38,29 @@ func (c *calls) any() bool { return len(c.flight) > 0 }
 
 // notBefore puts off the next poll of a step.
 func (c *calls) notBefore(r rules.Run, step verification.NodeID, at time.Time) {
-	facing, _ := r.Facing(step)
+	w, _ := r.WaitAt(step)
 	if c.later == nil {
 		c.later = map[int]time.Time{}
 	}
-	c.later[facing.Wait.Number] = at
+	c.later[w.Number] = at
 }
 
-// callTogether begins the calls that the run waits for and that are not in flight, and returns the first result. It returns
-// none if the run must be looked at again, or a time if there is nothing to do before it.
-func (e *Engine) callTogether(j *job) callResult {
+// slotBytes is the size of a run for each call slot that it needs. A call holds the
+// run, the request and the result in memory.
+const slotBytes = 128 << 10
+
+// nextResult begins the calls that the run waits for and that are not in flight, and returns the first result. It returns
+// none if the run must be looked at again, or a time if there is nothing to do before it. The only call of a run is made in
+// this goroutine; here is false if another one goes on with its result, see runner.CallHere.
+func (e *Engine) nextResult(j *job) (o callResult, until time.Time, here bool) {
 	c := &j.calls
-	waits, now, closing := j.run.Waits(), e.now(), e.runner.Closing()
-	wanted := make(map[int]bool, len(waits))
-	var next time.Time
+	if len(j.run.Waits) == 1 && !c.any() && len(c.later) == 0 {
+		o, here = j.makeCall(j.Context(), j.run.Waits[0], j.acquireOnly, func(o callResult) { e.drive(j, o) })
+		return o, time.Time{}, here
+	}
+	wanted, now, closing := make(map[int]bool, len(j.run.Waits)), e.now(), e.runner.Closing()
 	left := false // for another host
-	for _, w := range waits {
+	for _, w := range j.run.Waits {
 		wanted[w.Number] = true
 		if c.flight[w.Number] != nil {
 			continue
@@ -65,14 +73,14 @@ func (e *Engine) callTogether(j *job) callResult {
 		case rules.TaskCheck, rules.TaskPoll:
 			delete(c.later, w.Number)
 			if left = left || closing; !closing {
-				e.callBeside(j, w, task.Kind)
+				e.callBeside(j, w)
 			}
 		case rules.TaskWait:
-			if next.IsZero() || task.At.Before(next) {
-				next = task.At
+			if until.IsZero() || task.At.Before(until) {
+				until = task.At
 			}
 		case rules.TaskRedispatch:
-			return callResult{}
+			return callResult{}, time.Time{}, true
 		case rules.TaskNone:
 		}
 	}
@@ -83,46 +91,89 @@ func (e *Engine) callTogether(j *job) callResult {
 	}
 	switch {
 	case c.any():
-		return e.awaitCall(j, wanted, next)
+		return e.awaitCall(j, wanted, until), time.Time{}, true
 	case left:
-		return callResult{}
+		return callResult{}, time.Time{}, true
 	}
-	return callResult{until: next}
+	return callResult{}, until, true
 }
 
-// callBeside begins the call that a wait needs.
-func (e *Engine) callBeside(j *job, w rules.Wait, kind rules.TaskKind) {
+// callBeside begins the call that one of several waits needs, in a goroutine of its own.
+func (e *Engine) callBeside(j *job, w rules.Wait) {
 	c := &j.calls
 	if c.flight == nil {
 		c.flight, c.results = map[int]context.CancelFunc{}, make(chan memberResult, workflow.MaxElementChecks)
 	}
 	ctx, cancel := context.WithCancel(j.Context())
 	c.flight[w.Number] = cancel
-	s := j.session
-	s.run, _ = s.run.Facing(w.Node)
-	s.slot, s.waitless = false, false
-	slots := 1 + s.run.Size()/slotBytes
-	e.activity.Enter() // it passes with the result
-	respond := func(release func()) func(callResult) {
-		return func(o callResult) {
-			if release != nil {
-				release()
-			}
-			o.entered++
-			c.results <- memberResult{o, w.Number}
-		}
+	one, results, entry := &job{Job: j.Job, session: j.session}, c.results, runner.Enter(e.activity)
+	one.slot, one.waitless = false, false
+	respond := func(o callResult) {
+		o.entry.Leave()
+		o.entry = entry // it passes with the result
+		results <- memberResult{o, w.Number}
 	}
 	go func() {
-		release, err := e.runner.AcquireOneOf(ctx, s.ref.Tenant, w.Provider, slots)
-		if err != nil {
-			respond(nil)(callResult{})
-			return
-		}
-		e.runner.Calling(j.Job)
-		if o, here := s.call(ctx, kind, respond(release)); here {
-			respond(release)(o)
+		if o, here := one.makeCall(ctx, w, one.acquireOneOf, respond); here {
+			respond(o)
 		}
 	}()
+}
+
+// makeCall acquires slots, calls the provider of a check that the run of j waits for, and turns the result into a command. There
+// is none if the run has changed, or its context has ended, before. late and here are as in runner.CallHere.
+func (j *job) makeCall(
+	ctx context.Context, w rules.Wait, acquire func(context.Context, *rules.Wait) (release func(), err error), late func(callResult),
+) (o callResult, here bool) {
+	release, err := acquire(ctx, &w)
+	if err != nil || release == nil {
+		return callResult{err: err}, true
+	}
+	called := func(o callResult) callResult {
+		release()
+		switch {
+		case o.command != nil:
+			o.err = j.runner.Context().Err()
+		case j.runner.Closing():
+			o.err = runner.ErrHandOver
+		default:
+			o.err = ctx.Err() // interrupted before the call: Driven begins another pass
+		}
+		return o
+	}
+	j.runner.Calling(j.Job)
+	if o, here = j.session.call(ctx, w, func(o callResult) { late(called(o)) }); !here {
+		return callResult{}, false
+	}
+	return called(o), true
+}
+
+// acquireOnly acquires the slots for the only call of a run. A large run is not kept in memory while it waits: it is read again, and w
+// is its wait then. Without a release, the run has changed: workOn decides what it needs.
+func (j *job) acquireOnly(_ context.Context, w *rules.Wait) (release func(), err error) {
+	size := j.run.Size()
+	release, err = j.runner.AcquireCall(j.Job, w.Provider, 1+size/slotBytes, func() {
+		if size > largeRun {
+			j.run = rules.Run{}
+		}
+	})
+	if err != nil || j.run.Seq > 0 {
+		return release, err
+	}
+	err = j.reread(j.runner.Context(), j)
+	again, waits := j.run.WaitNumbered(w.Number)
+	if task := again.Task(j.now()).Kind; err == nil && waits && (task == rules.TaskCheck || task == rules.TaskPoll) {
+		*w = again
+		return release, nil
+	}
+	release()
+	j.run = rules.Run{}
+	return nil, err
+}
+
+// acquireOneOf waits for the slots for one of several calls of a run.
+func (j *job) acquireOneOf(ctx context.Context, w *rules.Wait) (release func(), err error) {
+	return j.runner.AcquireOneOf(ctx, j.ref.Tenant, w.Provider, 1+j.run.Size()/slotBytes)
 }
 
 // awaitCall waits for the first result that the run still waits for, or until a time, which may be zero.
@@ -140,11 +191,12 @@ func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResu
 			c.flight[r.number]()
 			delete(c.flight, r.number)
 			if r.command != nil && wanted[r.number] {
-				r.err = e.runner.Context().Err()
 				return r.callResult
 			}
-			e.drop(r)
-		case <-woken: // its Enter is that of this goroutine now
+			r.entry.Leave()
+		case entry := <-woken:
+			e.activity.Enter()
+			entry.Leave()
 			j.run = rules.Run{}
 			return callResult{}
 		case <-j.Context().Done():
@@ -155,13 +207,6 @@ func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResu
 	return callResult{}
 }
 
-// drop ends a call whose result is not needed.
-func (e *Engine) drop(r memberResult) {
-	for range r.entered {
-		e.activity.Leave()
-	}
-}
-
 // endCalls ends all calls of a pass: the run has moved on, or another host goes on with it.
 func (e *Engine) endCalls(j *job) {
 	c := &j.calls
@@ -169,12 +214,13 @@ func (e *Engine) endCalls(j *job) {
 		cancel()
 	}
 	for range c.flight { // a call that is cancelled has its result at once
-		e.drop(<-c.results)
+		r := <-c.results
+		r.entry.Leave()
 	}
 	if c.flight != nil {
 		select {
-		case <-e.runner.Woken(j.Job):
-			e.activity.Leave()
+		case entry := <-e.runner.Woken(j.Job):
+			entry.Leave()
 		default:
 		}
 	}

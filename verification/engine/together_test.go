@@ -208,7 +208,7 @@ func takenOver(t *testing.T, name string, d workflow.Definition, history []rules
 		t.Errorf("%s: the run is %s with the decision %q, want completed without one", name, got.Status, got.Decision)
 	}
 	var want, got []string
-	for _, w := range run.Waits() {
+	for _, w := range run.Waits {
 		want = append(want, string(w.Node))
 	}
 	saved := map[string]bool{}

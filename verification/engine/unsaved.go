@@ -25,7 +25,7 @@ func (e *Engine) savesLater(j *job, o *callResult, err error) bool {
 	if expected, ok := errors.AsType[*verification.Error](err); ok && expected.Cause != nil {
 		cause = errors.Join(err, expected.Cause)
 	}
-	log := e.log.With("run", j.ref.Run, "tenant", j.ref.Tenant, "provider", j.run.Wait.Provider, "cause", cause)
+	log := e.log.With("run", j.ref.Run, "tenant", j.ref.Tenant, "provider", j.run.Wait().Provider, "cause", cause)
 	now := e.now()
 	switch {
 	case o.unsaved.IsZero():
@@ -35,7 +35,6 @@ func (e *Engine) savesLater(j *job, o *callResult, err error) bool {
 		log.Error("the answer of a provider could not be saved; the provider is called again", "since", o.unsaved)
 		return false
 	}
-	o.entered = 0 // workOn has called Leave
 	over := make(chan struct{})
 	stop := e.ports.Clock.AfterFunc(saveAgain, func() {
 		e.activity.Enter()

@@ -169,3 +169,56 @@ func TestHitsOfEarlierVisitsAreDecidedOneByOne(t *testing.T) {
 		}
 	}
 }
+
+// The owner who is gone since a round is screened again with the name of that time, and not with that of the owner who has the number now.
+func TestAnElementThatIsGoneIsScreenedAgain(t *testing.T) {
+	b := &byName{&obedient{screener: newScreener("v1")}, nil}
+	b.change("v1", "e-1")
+	k := enginetest.New(t, b.screens, searching, func(p *engine.Ports, _ *engine.Options) { p.Providers["screen"] = b })
+	d := screened()
+	d.Start = "form"
+	d.Nodes["form"] = workflow.Node{Type: workflow.NodeCustomerInput, Label: "Owners", Next: "a", Fields: workflow.InputFields{{
+		Name: "owners", Type: workflow.FieldGroup, Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, Label: "Name"}},
+	}}}
+	d = with(d, "a", func(n *workflow.Node) {
+		n.ForEach, n.With, n.Next = "steps.form.data.owners", verification.Data(`{"name":"${item.name}"}`), "look"
+	})
+	d.Nodes["look"] = workflow.Node{Type: workflow.NodeReview, Label: "Look", Next: "done"}
+	w := k.Apply(d)
+	owners := func(names ...string) map[string]any {
+		var rows []any
+		for _, name := range names {
+			rows = append(rows, map[string]any{"name": name})
+		}
+		return map[string]any{"owners": rows}
+	}
+	run := k.Start(w.ID, engine.StartRequest{ReferenceID: "company-1"})
+	k.Submit(run.ID, "form_submitted", owners("Asha", "Ravi", "Meena"))
+	if _, err := k.Engine.AskAgain(t.Context(), enginetest.Tenant, run.ID, rules.AskAgain{Step: "form", Reasons: []string{"other"}}, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.Submit(run.ID, "form_submitted", owners("Zoya"))
+	ruled(t, k, run.ID, "asha", rules.DecisionApprove)
+	b.names = []string{"Ravi", "Zoya"}
+	b.change("v2", "e-1")
+	k.Advance(2 * time.Minute)
+	wantDecision(t, k, "after the list has changed", run.ID, rules.DecisionReview)
+	var got []string
+	for _, e := range history(t, k, run.ID) {
+		if f, ok := e.Fact.(rules.HitsFound); ok {
+			got = append(got, rules.VisitAddress(f.Node, f.Visit))
+		}
+	}
+	if diff := cmp.Diff([]string{"a[1]", "a[2]"}, got); diff != "" {
+		t.Errorf("the visits with hits (-want +got):\n%s", diff)
+	}
+	decide := rules.DecideHit{Node: "a[2]", Visit: 1, List: "sanctions", Entry: "e-1", Match: rules.MatchOther, By: "asha", Identity: "asha"}
+	if err := k.Engine.DecideHit(t.Context(), enginetest.Tenant, run.ID, decide); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range history(t, k, run.ID) {
+		if f, ok := e.Fact.(rules.HitDecided); ok && f.Asked != rules.AskedDigest(map[string]any{"name": "Ravi"}) {
+			t.Errorf("the decision is for %q, want what Ravi was asked with", f.Asked)
+		}
+	}
+}

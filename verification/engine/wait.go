@@ -46,7 +46,8 @@ func (e *Engine) awaitRest(
 }
 
 func atRest(r rules.Run) bool {
-	return r.Ended != "" || r.Wait.Kind == rules.WaitCustomer || r.Wait.Kind == rules.WaitReview
+	w := r.Wait()
+	return r.Ended != "" || w.Kind == rules.WaitCustomer || w.Kind == rules.WaitReview
 }
 
 // watchers are the requests that wait for a run to come to rest on this host.

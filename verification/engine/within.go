@@ -69,6 +69,11 @@ func (w *TxEngine) GiveVerdict(ctx context.Context, t verification.TenantID, id 
 	return w.inner.GiveVerdict(ctx, t, id, c, "")
 }
 
+// AskAgain sends a run back to its customer as Engine.AskAgain does, without an idempotency key.
+func (w *TxEngine) AskAgain(ctx context.Context, t verification.TenantID, id verification.RunID, c rules.AskAgain) (SignalResult, error) {
+	return w.inner.AskAgain(ctx, t, id, c, "")
+}
+
 // Submit delivers the customer's answer as Engine.Submit does. It returns
 // ErrInvalid if the request has an idempotency key.
 func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, r SubmitRequest) (SignalResult, error) {

@@ -6,11 +6,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -26,6 +28,8 @@ type WorkflowDetail struct {
 type Applied struct {
 	Workflow workflow.Workflow
 	Changed  bool // the workflow or its versions changed
+	// WebhookReplaced reports whether the definition has replaced the lifecycle webhook of an earlier one.
+	WebhookReplaced bool
 	// Warnings say what may be wrong in the definition: see workflow.Program.Warnings.
 	Warnings []verification.FieldError
 }
@@ -129,7 +133,8 @@ func (e *Engine) auditWorkflow(ctx context.Context, t verification.TenantID, id 
 
 // Apply makes a definition the latest version of its workflow, and creates the
 // workflow if necessary. A definition equal to the latest one changes nothing.
-// ErrInvalid lists every problem of the definition with its path. ErrConflict is returned
+// ErrInvalid lists every problem of the definition with its path; what was no problem when a version was stored is a warning
+// for a definition that equals it. ErrConflict is returned
 // when the workflow takes no more versions, or the tenant no more workflows.
 func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.Definition) (Applied, error) {
 	if err := verification.ValidateTenantID(t); err != nil {
@@ -152,12 +157,20 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.
 		described[name] = own
 	}
 	program, err := workflow.Compile(ctx, d.ID, version, e.ports.Expressions, names, described)
+	if errors.Is(err, verification.ErrInvalid) {
+		version.Hash = d.VersionHash()
+		if _, missing := e.store.Version(ctx, t, d.ID, version.Hash); missing == nil {
+			program, err = workflow.Compile(ctx, d.ID, version, e.ports.Expressions, names, described)
+		}
+	}
 	if err != nil {
 		return Applied{Warnings: program.Warnings()}, err
 	}
 	if err := e.fitsTenant(ctx, t, d); err != nil {
 		return Applied{Warnings: program.Warnings()}, err
 	}
+	refused, warnings := e.earlierProblems(t, program)
+	warnings = slices.Concat(program.Warnings(), warnings)
 	for attempt := 1; ; attempt++ { // at most maxSaves
 		w, err := e.store.Workflow(ctx, t, d.ID)
 		if err != nil && !errors.Is(err, verification.ErrNotFound) {
@@ -165,7 +178,7 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.
 		}
 		next, added, changed, err := w.Apply(d, e.now())
 		if err != nil || !changed {
-			return Applied{Workflow: w, Warnings: program.Warnings()}, err
+			return Applied{Workflow: w, Warnings: slices.Concat(warnings, refused)}, err
 		}
 		if added != nil {
 			// A version equal to an earlier one is not saved again.
@@ -173,25 +186,77 @@ func (e *Engine) Apply(ctx context.Context, t verification.TenantID, d workflow.
 			switch {
 			case err == nil:
 				added, next.Versions = nil, w.Versions
+				warnings, refused = slices.Concat(warnings, refused), nil // an unchanged file still loads
 			case !errors.Is(err, verification.ErrNotFound):
 				return Applied{}, err
+			case len(refused) > 0:
+				return Applied{Warnings: warnings}, &verification.Error{
+					Kind: verification.ErrInvalid, Subject: "workflow", Message: "the definition is not valid", Fields: refused,
+				}
 			default:
 				if err := e.roomFor(ctx, t, w); err != nil {
-					return Applied{Warnings: program.Warnings()}, err
+					return Applied{Warnings: warnings}, err
 				}
 			}
+		}
+		replaced := w.LifecycleWebhookURL != "" && w.LifecycleWebhookURL != next.LifecycleWebhookURL
+		if replaced {
+			moved, err := e.movedNotices(ctx, t, w.LifecycleWebhookURL)
+			if err != nil {
+				return Applied{}, err
+			}
+			warnings = slices.Concat(warnings, moved)
 		}
 		err = e.ports.Store.SaveWorkflow(ctx, t, next, added)
 		if err == nil {
 			err = e.auditWorkflow(ctx, t, d.ID, store.AuditWorkflowSaved)
 		}
 		if err == nil {
-			return Applied{Workflow: next, Changed: true, Warnings: program.Warnings()}, nil
+			return Applied{Workflow: next, Changed: true, WebhookReplaced: replaced, Warnings: slices.Concat(warnings, refused)}, nil
 		}
 		if attempt == maxSaves || !errors.Is(err, verification.ErrConflict) {
 			return Applied{}, err
 		}
 	}
+}
+
+// maxMoved bounds the notices that movedNotices reads.
+const maxMoved = 2000
+
+// movedNotices returns a warning if notices wait that a lifecycle webhook which is replaced did not accept.
+func (e *Engine) movedNotices(ctx context.Context, t verification.TenantID, url string) ([]verification.FieldError, error) {
+	waiting, more := 0, ""
+	for q := (store.PageQuery{Limit: store.MaxLimit}); ; {
+		page, err := e.ports.Store.Deliveries(ctx, t, rules.DeliveryPending, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Data {
+			if d.URL == url {
+				waiting++
+			}
+		}
+		if q.Offset += len(page.Data); len(page.Data) == 0 || q.Offset >= page.Total {
+			break
+		}
+		if q.Offset >= maxMoved {
+			more = " or more"
+			break
+		}
+	}
+	if waiting == 0 {
+		return nil, nil
+	}
+	return []verification.FieldError{{
+		Name: "lifecycle_webhook_url", Message: fmt.Sprintf("notices that the earlier one has not accepted yet go to this one: %d%s", waiting, more),
+	}}, nil
+}
+
+// On returns an engine with the ports and options of e on another store, for Apply. It drives no runs.
+func (e *Engine) On(s store.Store) *Engine {
+	other := *e
+	other.ports.Store, other.store, other.runner = s, s, nil
+	return &other
 }
 
 // roomFor returns ErrConflict if a workflow takes no more versions, or, if there is no such
@@ -289,7 +354,7 @@ func (e *Engine) program(ctx context.Context, key programKey) (workflow.Program,
 			Cause: verification.Lacking(errors.New("this build does not know a part of version " + key.hash + " of workflow " + string(key.workflow))),
 		}
 	}
-	p, err := workflow.Restore(key.workflow, v, e.ports.Expressions)
+	p, err := workflow.Restore(key.workflow, v, e.ports.Expressions, e.describer(key.tenant))
 	if err != nil {
 		return workflow.Program{}, err
 	}

@@ -239,3 +239,40 @@ func TestATenantTakesSoManyWorkflowsAndVersions(t *testing.T) {
 	workflows--
 	apply(other, "")
 }
+
+// A file whose version was stored before a rule came is accepted as it is, and no other file is.
+func TestAStoredVersionIsOnlyWarnedOfNewRules(t *testing.T) {
+	form := func(each string, next verification.NodeID) workflow.Node {
+		return workflow.Node{
+			Type: workflow.NodeCustomerInput, ForEach: each, Next: next, Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText}},
+		}
+	}
+	d := chain("pan")
+	d.Nodes["owners"], d.Nodes["owners_2"] = form("input.owners", "owners_2"), form("", d.Start)
+	d.Start = "owners"
+	d.ID = workflow.DeriveWorkflowID(enginetest.Tenant, d.Workflow)
+	k := enginetest.New(t)
+	if _, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d); !errors.Is(err, verification.ErrInvalid) {
+		t.Fatalf("a new file: %v, want that it is refused", err)
+	}
+	w, added, _, err := workflow.Workflow{}.Apply(d, k.Clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Store.SaveWorkflow(t.Context(), enginetest.Tenant, w, added); err != nil {
+		t.Fatal(err)
+	}
+	const want = "owners_2_submitted is the signal of owners[2]: give this step another signal"
+	applied, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d)
+	if err != nil || applied.Changed || len(applied.Warnings) != 1 || applied.Warnings[0].Message != want {
+		t.Errorf("the same file: %+v, %v, want a warning alone", applied, err)
+	}
+	d.Retention.KeepDays = -1
+	if _, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("another problem beside the version: %v, want that it is refused", err)
+	}
+	d.Retention.KeepDays, d.Description = 0, "Another text."
+	if _, err := k.Engine.Apply(t.Context(), enginetest.Tenant, d); !errors.Is(err, verification.ErrInvalid) {
+		t.Errorf("a changed file: %v, want that it is refused", err)
+	}
+}

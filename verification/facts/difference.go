@@ -9,6 +9,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 // Range is a range of the characters of a text: from From up to, but not including, To.
@@ -57,10 +59,37 @@ func sameWords(a, b string) bool {
 	return len(a) == len(b) && len(a) <= maxFactText && slices.Equal(slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b)))
 }
 
+// sameDate reports whether two texts are the same day, or one is a year or a month and the other a day in it.
+// otherScript reports whether two texts have letters, and no script in common.
+func otherScript(a, b string) bool {
+	of := func(text string) (scripts []*unicode.RangeTable) {
+		for _, r := range text {
+			if unicode.IsLetter(r) && !unicode.In(r, scripts...) {
+				for _, script := range unicode.Scripts {
+					if unicode.Is(script, r) {
+						scripts = append(scripts, script)
+					}
+				}
+			}
+		}
+		return scripts
+	}
+	first, second := of(a), of(b)
+	return len(first) > 0 && len(second) > 0 && !slices.ContainsFunc(first, func(s *unicode.RangeTable) bool { return slices.Contains(second, s) })
+}
+
 func sameDate(a, b string) bool {
 	x, ok := date(a)
 	y, same := date(b)
-	return ok && same && x == y
+	switch {
+	case ok && same:
+		return x == y
+	case ok:
+		return birthdate.Is(b) && birthdate.Agree(x, b)
+	case same:
+		return birthdate.Is(a) && birthdate.Agree(a, y)
+	}
+	return birthdate.Is(a) && birthdate.Is(b) && len(a) != len(b) && birthdate.Agree(a, b)
 }
 
 // date returns the day that a text in normal form is; the day comes before the month unless the

@@ -40,14 +40,15 @@ const (
 	// SourceCustomer is what the customer answered. Answers of all forms are one source,
 	// unless a fact compares two of them.
 	SourceCustomer FactSourceKind = "customer"
+	SourceElement  FactSourceKind = "element"  // what the customer answered about one element of a list
 	SourceInput    FactSourceKind = "input"    // the input of the start
 	SourceRun      FactSourceKind = "run"      // neither: a constant, or the reference
-	SourceCheck    FactSourceKind = "check"    // the data of a check
+	SourceCheck    FactSourceKind = "check"    // the data of a check, of a member of a group, or of a whole group
 	SourceDocument FactSourceKind = "document" // the data of a check that was asked about a document
 )
 
 func sourceKinds() []FactSourceKind {
-	return []FactSourceKind{SourceCustomer, SourceInput, SourceRun, SourceCheck, SourceDocument}
+	return []FactSourceKind{SourceCustomer, SourceElement, SourceInput, SourceRun, SourceCheck, SourceDocument}
 }
 
 // Row is one fact.
@@ -80,6 +81,9 @@ type Cell struct {
 	// Differs says that the value differs from the first one that is given, ignoring case,
 	// space and the order of words. A date is compared as a date, and a list agrees with each of its items.
 	Differs bool
+	// OtherScript says that the value is a name in another script than the first one, and compares as
+	// equal to it: it does not differ.
+	OtherScript bool
 	// Marks are the characters of Text that differ, in order. There may be none, such as
 	// where a word is missing.
 	Marks []Range
@@ -146,20 +150,43 @@ type factSource struct {
 
 // compared adds the row of a comparison.
 func (t *facts) compared(c workflow.Comparison, values []rules.FactValue) {
-	row := rowOf(c.Fact)
+	var reads []string
+	for _, v := range values {
+		reads = append(reads, v.Reads...)
+	}
+	row := t.rowOf(c.Fact, t.p.Version.Definition.KindOf(c, reads))
 	for _, v := range values {
 		cell := Cell{}
 		if len(v.Reads) > 0 {
 			cell.Path = v.Reads[0]
 		}
-		if rest, ok := strings.CutPrefix(cell.Path, "steps."); ok {
-			node, _, _ := strings.Cut(rest, ".")
-			cell.Node = verification.NodeID(node)
-		}
+		cell.Node = stepOf(cell.Path)
 		cell.Text = textOf(v.Value)
 		row.add(t.place(row, cell), v.Value)
 	}
 	t.rows = append(t.rows, row.Row)
+}
+
+// stepOf returns the step that a path reads: of steps.owners.items[0].members.bureau.data.name, the
+// member owners[1].bureau. It is empty if the path reads no step.
+func stepOf(path string) verification.NodeID {
+	head, rest, _ := strings.Cut(path, ".items[")
+	digits, rest, ofElement := strings.Cut(rest, "]")
+	node, isStep := workflow.StepOf(head)
+	index, err := strconv.Atoi(digits)
+	switch {
+	case !isStep:
+		return ""
+	case !ofElement || err != nil || strings.Contains(string(node), ".") || head != "steps."+string(node):
+		step, _ := workflow.StepOf(path)
+		return step
+	}
+	element := node.Element(index + 1)
+	if name, isMember := strings.CutPrefix(rest, ".members."); isMember {
+		name, _, _ = strings.Cut(name, ".")
+		return element.Member(name)
+	}
+	return element
 }
 
 // common adds a row for each key or title that a claim has in common with another source.
@@ -188,7 +215,11 @@ func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 			}
 		}
 		if begins {
-			g := &group{rowOf(cmp.Or(f.title, f.key)), map[string]bool{key: true}, map[string]bool{title: true}}
+			kind := workflow.FactText
+			if f.key == "name" || strings.HasSuffix(f.key, "_name") {
+				kind = workflow.FactPerson
+			}
+			g := &group{t.rowOf(cmp.Or(f.title, f.key), kind), map[string]bool{key: true}, map[string]bool{title: true}}
 			g.add(t.place(g.fieldRow, Cell{Node: node, Path: path + f.key, Text: f.text}), f.value)
 			groups = append(groups, g)
 		}
@@ -199,7 +230,7 @@ func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 		}
 	}
 	for _, s := range t.r.Steps {
-		if s.Type != workflow.NodeCheck {
+		if s.Type != workflow.NodeCheck || s.Gone {
 			continue
 		}
 		for _, f := range fieldsOf(s.Data, schemas[s.Node]) {
@@ -219,13 +250,16 @@ func (t *facts) place(row fieldRow, c Cell) Cell {
 	step, _ := t.r.Step(c.Node)
 	node, _ := t.p.Node(c.Node)
 	switch {
-	case c.Node != "" && node.Type == workflow.NodeCheck:
+	case node.Type == workflow.NodeCustomerInput || node.Type == workflow.NodeConsent:
+		s = Source{Kind: SourceCustomer, Node: c.Node}
+		if c.Node != c.Node.InDefinition() {
+			s.Kind = SourceElement
+		}
+	case c.Node != "":
 		s = Source{Kind: SourceCheck, Node: c.Node, Documents: t.documents[c.Node]}
 		if len(s.Documents) > 0 {
 			s.Kind = SourceDocument
 		}
-	case c.Node != "":
-		s = Source{Kind: SourceCustomer, Node: c.Node}
 	case c.Path == "input" || strings.HasPrefix(c.Path, "input."):
 		s.Kind = SourceInput
 	}
@@ -295,9 +329,17 @@ type fieldRow struct {
 	Row
 	first     any
 	firstText string
+	sameName  func(a, b any) bool // nil for values that are no names
 }
 
-func rowOf(fact string) fieldRow { return fieldRow{Row: Row{Fact: fact}} }
+// rowOf returns the row of a fact of a kind.
+func (t *facts) rowOf(fact string, kind workflow.FactKind) fieldRow {
+	row := fieldRow{Row: Row{Fact: fact}}
+	if compare := t.p.Facts(); compare != nil && kind != workflow.FactText {
+		row.sameName = func(a, b any) bool { return compare.Agree(kind, a, b) }
+	}
+	return row
+}
 
 // add adds a cell with the value that its text is of.
 func (r *fieldRow) add(c Cell, value any) {
@@ -306,6 +348,10 @@ func (r *fieldRow) add(c Cell, value any) {
 	case r.first == nil:
 		r.first, r.firstText = value, c.Text
 	case !Agree(r.first, value) && normal(r.firstText) != normal(c.Text):
+		if r.sameName != nil && otherScript(r.firstText, c.Text) && r.sameName(r.first, value) {
+			c.OtherScript = true
+			break
+		}
 		c.Differs, r.Differs = true, true
 		c.Marks = marks(r.firstText, c.Text)
 	}
@@ -330,7 +376,7 @@ type field struct {
 func claimed(p workflow.Program, r rules.Run, schemas map[verification.NodeID]workflow.DataSchema) (claims []claim) {
 	def := p.Version.Definition
 	for _, s := range r.Steps {
-		if s.Type != workflow.NodeCustomerInput {
+		if s.Type != workflow.NodeCustomerInput || s.Gone {
 			continue
 		}
 		c := claim{node: s.Node, path: "steps." + string(s.Node) + ".data."}

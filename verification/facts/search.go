@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -23,7 +24,7 @@ const (
 	SearchNumber SearchKind = "number" // the letters and digits of a number
 	SearchPhone  SearchKind = "phone"  // the number in a phone field; it is found as a number
 	SearchMail   SearchKind = "mail"   // a mail address
-	SearchDate   SearchKind = "date"   // YYYY-MM-DD
+	SearchDate   SearchKind = "date"   // YYYY-MM-DD; of a birth date, also YYYY or YYYY-MM
 	SearchLocal  SearchKind = "local"  // a phone number without its country; it is found as a number
 	SearchWhole  SearchKind = "whole"  // a number that might be a SearchLocal, as it was written; no text that a person types has one
 	SearchPerson SearchKind = "person" // all words of a name, and a date; no text that a person types has one
@@ -34,6 +35,26 @@ const (
 type SearchWord struct {
 	Kind SearchKind
 	Text string // 1 to 100 characters; of a SearchPerson to 1,011
+	// Earlier is the text in the form in which words were saved before ı, yeh, kaf and heh were folded; empty if it
+	// is the same. A search looks for both, until the keys of all runs are made anew.
+	Earlier string
+}
+
+// spelling is a text of search words, and its earlier form.
+type spelling struct{ text, earlier string }
+
+func spelt(text string, limit int) spelling {
+	return spelling{cut(fold.Name(text), limit), cut(fold.Earlier(text), limit)}
+}
+
+// with returns the spelling with a text behind it.
+func (s spelling) with(text string) spelling { return spelling{s.text + text, s.earlier + text} }
+
+func (s spelling) word(kind SearchKind) SearchWord {
+	if s.earlier == s.text {
+		return SearchWord{Kind: kind, Text: s.text}
+	}
+	return SearchWord{kind, s.text, s.earlier}
 }
 
 // The bounds of search words.
@@ -49,40 +70,44 @@ const (
 // of names are left out. A word is cut after 100 characters.
 func SearchWords(p workflow.Program, r rules.Run) []SearchWord {
 	var all searchWords
+	searched(p, r, func(values []searchValue, _ bool) { all.add(values) })
+	return all.words(maxSearchWords)
+}
+
+// searched calls f with the values by which a run is found: those of the input, of each form,
+// and of each row. row says that they are of one element of several.
+func searched(p workflow.Program, r rules.Run, f func(values []searchValue, row bool)) {
 	input := r.Started.Input.Map()
 	var values []searchValue
 	for _, name := range p.SearchedInput() {
-		values = append(values, searchValue{value: input[name]})
+		values = append(values, searchValue{value: input[name], named: namesPhone(name)})
 	}
-	all.add(values)
+	f(values, false)
 	for _, s := range r.Steps {
 		n, ok := p.Node(s.Node)
 		if !ok || s.Type != workflow.NodeCustomerInput {
 			continue
 		}
 		answers := s.Data.Map()
-		values = nil
-		for _, f := range n.Fields {
-			if f.Search {
-				values = append(values, searchValue{answers[f.Name], f.Type == workflow.FieldPhone})
-			}
-		}
-		for _, f := range n.Fields {
-			rows, _ := answers[f.Name].([]any)
-			for _, row := range rows { // the words of a row are of one person
-				all.add(values)
-				values = nil
+		f(searchedIn(n.Fields, answers), s.Node != s.Node.InDefinition())
+		for _, field := range n.Fields {
+			rows, _ := answers[field.Name].([]any)
+			for _, row := range rows {
 				fields, _ := row.(map[string]any)
-				for _, inRow := range f.Fields {
-					if inRow.Search {
-						values = append(values, searchValue{fields[inRow.Name], inRow.Type == workflow.FieldPhone})
-					}
-				}
+				f(searchedIn(field.Fields, fields), true)
 			}
 		}
-		all.add(values)
 	}
-	return all.words(maxSearchWords)
+}
+
+// searchedIn returns the values of the fields with search.
+func searchedIn(fields workflow.InputFields, answers map[string]any) (values []searchValue) {
+	for _, f := range fields {
+		if f.Search {
+			values = append(values, searchValue{value: answers[f.Name], phone: f.Type == workflow.FieldPhone, date: f.Type == workflow.FieldDate})
+		}
+	}
+	return values
 }
 
 // ParseSearch returns the words of a text that a person types: a run is meant if it has all of
@@ -97,19 +122,29 @@ func ParseSearch(text string) []SearchWord {
 type searchValue struct {
 	value any
 	phone bool
+	named bool // its property of the input has the name of a phone number
+	date  bool
+}
+
+// partialDate returns the value of a date field without a day or a month; empty for another value.
+func (v searchValue) partialDate() string {
+	if text := full(v.value); v.date && len(text) < len(time.DateOnly) && birthdate.Is(text) {
+		return text
+	}
+	return ""
 }
 
 // searchWords collects words.
 type searchWords struct {
 	names, others []SearchWord
 	locals        []SearchWord // of phone numbers with a country, and what they might be taken for
-	persons       []string     // the names, each as its words in alphabetical order
+	persons       []spelling   // the names, each as its words in alphabetical order
 }
 
 // words returns up to limit of the words, those of names last.
 func (s *searchWords) words(limit int) (all []SearchWord) {
 	add := func(w SearchWord) {
-		if len(all) < limit && !slices.Contains(all, w) {
+		if len(all) < limit && !slices.ContainsFunc(all, func(o SearchWord) bool { return o.Kind == w.Kind && o.Text == w.Text }) {
 			all = append(all, w)
 		}
 	}
@@ -122,7 +157,7 @@ func (s *searchWords) words(limit int) (all []SearchWord) {
 	for _, w := range s.others {
 		for _, name := range s.persons {
 			if w.Kind == SearchDate {
-				add(SearchWord{SearchPerson, name + " " + w.Text})
+				add(name.with(" " + w.Text).word(SearchPerson))
 			}
 		}
 	}
@@ -135,11 +170,16 @@ func (s *searchWords) words(limit int) (all []SearchWord) {
 // add adds the values of one form, or of the input. A name may be in several fields, such as
 // the given name and the family name.
 func (s *searchWords) add(values []searchValue) {
-	var together []string
+	var together []spelling
 	for _, v := range values {
 		number := SearchNumber
 		if v.phone {
 			number = SearchPhone
+		}
+		if partial := v.partialDate(); partial != "" { // it is found as a number, because it is typed like one, and is no number of a person
+			s.addWord(SearchDate, spelling{partial, partial})
+			s.locals = append(s.locals, SearchWord{Kind: SearchNumber, Text: strings.ReplaceAll(partial, "-", "")})
+			continue
 		}
 		text, before := full(v.value), len(s.others)
 		words := s.addText(text, number)
@@ -159,13 +199,13 @@ func (s *searchWords) add(values []searchValue) {
 func (s *searchWords) addLocal(text string, words []SearchWord) {
 	for _, w := range words {
 		if w.CouldBeLocal() {
-			s.locals = append(s.locals, SearchWord{SearchWhole, w.Text})
+			s.locals = append(s.locals, SearchWord{Kind: SearchWhole, Text: w.Text})
 		}
 		if w.Kind != SearchPhone || !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "00") {
 			continue
 		}
 		if national := w.Text[min(len(w.Text), callingCode(w.Text)):]; len(national) >= minLocal {
-			s.locals = append(s.locals, SearchWord{SearchLocal, national}, SearchWord{SearchLocal, "0" + national})
+			s.locals = append(s.locals, SearchWord{Kind: SearchLocal, Text: national}, SearchWord{Kind: SearchLocal, Text: "0" + national})
 		}
 	}
 }
@@ -198,11 +238,18 @@ func callingCode(digits string) int {
 }
 
 // addPerson adds a name.
-func (s *searchWords) addPerson(words []string) {
+func (s *searchWords) addPerson(words []spelling) {
 	if len(words) == 0 {
 		return
 	}
-	name := cut(strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), " "), maxPersonText)
+	joined := func(text func(spelling) string) string {
+		all := make([]string, len(words))
+		for i, w := range words {
+			all[i] = text(w)
+		}
+		return cut(strings.Join(slices.Compact(slices.Sorted(slices.Values(all))), " "), maxPersonText)
+	}
+	name := spelling{joined(func(w spelling) string { return w.text }), joined(func(w spelling) string { return w.earlier })}
 	if !slices.Contains(s.persons, name) {
 		s.persons = append(s.persons, name)
 	}
@@ -211,16 +258,17 @@ func (s *searchWords) addPerson(words []string) {
 // addText adds the words of a text, and returns those of names. Parts with an @ are mail
 // addresses. Parts with a digit are one number, together with all others if none of these has
 // more than two letters, as in AB 12 34 56 C.
-func (s *searchWords) addText(text string, number SearchKind) (names []string) {
+func (s *searchWords) addText(text string, number SearchKind) (names []spelling) {
 	var parts []string
 	digits := false
 	for part := range strings.FieldsSeq(text) {
 		_, err := time.Parse(time.DateOnly, part)
 		switch {
 		case err == nil:
-			s.addWord(SearchDate, part)
+			s.addWord(SearchDate, spelling{part, part})
 		case strings.Contains(part, "@"):
-			s.addWord(SearchMail, strings.ToLower(composed(part)))
+			mail := strings.ToLower(composed(part))
+			s.addWord(SearchMail, spelling{mail, mail})
 		default:
 			digits = digits || strings.ContainsFunc(part, unicode.IsDigit)
 			parts = append(parts, part)
@@ -237,19 +285,19 @@ func (s *searchWords) addText(text string, number SearchKind) (names []string) {
 			continue
 		}
 		for _, word := range strings.FieldsFunc(part, endsWord) {
-			if word = cut(fold.Name(word), maxSearchText); word != "" {
-				names = append(names, word)
-				s.names = append(s.names, SearchWord{SearchName, word})
+			if name := spelt(word, maxSearchText); name.text != "" {
+				names = append(names, name)
+				s.names = append(s.names, name.word(SearchName))
 			}
 		}
 	}
-	s.addWord(number, numberOf(b.String()))
+	s.addWord(number, spelling{numberOf(b.String(), fold.Name), numberOf(b.String(), fold.Earlier)})
 	return names
 }
 
-func (s *searchWords) addWord(kind SearchKind, text string) {
-	if text != "" {
-		s.others = append(s.others, SearchWord{kind, cut(text, maxSearchText)})
+func (s *searchWords) addWord(kind SearchKind, t spelling) {
+	if t.text != "" {
+		s.others = append(s.others, spelling{cut(t.text, maxSearchText), cut(t.earlier, maxSearchText)}.word(kind))
 	}
 }
 
@@ -263,11 +311,11 @@ func endsWord(r rune) bool {
 // ASCII. A phone number loses the 00 in front of its country, which others write as a +, and
 // the 0 in parentheses behind it, which nobody dials from abroad; in Italy it belongs to the
 // number.
-func numberOf(text string) string {
+func numberOf(text string, folded func(string) string) string {
 	if strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "+39") || strings.HasPrefix(text, "00") && !strings.HasPrefix(text, "0039") {
 		text = strings.Replace(text, "(0)", "", 1)
 	}
-	number := fold.Name(verification.ASCIIDigits(text))
+	number := folded(verification.ASCIIDigits(text))
 	letters := strings.ContainsFunc(number, func(r rune) bool { return r < '0' || r > '9' })
 	if rest, ok := strings.CutPrefix(number, "00"); ok && !letters && len(rest) >= 7 && len(rest) <= 15 {
 		return rest

@@ -90,6 +90,9 @@ func numberKeys() []string { return []string{"pan", "number", "id_number"} }
 func anyPortrait(def workflow.Definition, r rules.Run) string {
 	front := ""
 	for _, s := range r.Steps {
+		if s.Gone {
+			continue
+		}
 		values := s.Data.Map()
 		n, _ := def.Node(s.Node)
 		for _, name := range []string{"photo", "selfie", "portrait"} {
@@ -147,7 +150,7 @@ const (
 // checks at most. It never fails.
 func AskedOf(p workflow.Program, r rules.Run, t verification.TenantID) (all []Asked) {
 	for _, s := range r.Steps {
-		if s.Type != workflow.NodeCheck || s.Dispatches == 0 || len(all) == maxAsked {
+		if s.Type != workflow.NodeCheck || s.Dispatches == 0 || s.Gone || len(all) == maxAsked {
 			continue
 		}
 		a := Asked{Node: s.Node, Key: s.Key, Label: s.Label, With: r.Asked(p, t, s.Node)}

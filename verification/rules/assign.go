@@ -117,9 +117,13 @@ func (a Assigned) check() error {
 	return ValidateNotes(a.Notes)
 }
 
-// assigned folds an assignment.
-func (r *Run) assigned(f Assigned, at time.Time) {
-	r.Assignment = Assignment{To: f.To, Escalated: f.Escalated, By: f.By, At: at}
+func (f Assigned) fold(r *Run, at time.Time) {
+	if by := (verification.Person{Identity: f.Identity, Name: f.By}); f.Escalated {
+		r.escalations = r.escalations.plus(by)
+	} else {
+		r.assignments = r.assignments.plus(by)
+	}
+	r.Assignment, r.lastNote = Assignment{To: f.To, Escalated: f.Escalated, By: f.By, At: at}, NoteAdded{}
 	if f.To == (Assignee{}) {
 		r.Assignment = Assignment{}
 	}
@@ -130,7 +134,7 @@ func (r *Run) assigned(f Assigned, at time.Time) {
 func People(history []Event) (all []verification.Person) {
 	for _, e := range slices.Backward(history) {
 		var p verification.Person
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are the work of a reviewer
 		case VerdictRecorded:
 			p = verification.Person{Identity: f.Identity, Name: f.By}
 		case VerdictProposed:

@@ -44,7 +44,7 @@ func (d *decision) redirect(c RecordResult, n workflow.Node) {
 
 // returned records that the customer came back.
 func (d *decision) returned(c RecordReturn) {
-	w := d.run.Wait
+	w := d.run.Wait()
 	if !d.live() || !w.Away() || w.Number != c.WaitNumber || w.CameBack(c.Digest) {
 		return
 	}
@@ -56,21 +56,24 @@ func (w Wait) CameBack(digest string) bool {
 	return len(w.Callbacks) >= maxCallbacks || slices.Contains(w.Callbacks, digest)
 }
 
+// ComesAgain reports whether a return without parameters has the provider asked once more. Half of the returns that are
+// recorded are left for those that say something.
+func (w Wait) ComesAgain() bool { return len(w.Callbacks) < maxCallbacks/2 }
+
 // returnSignal returns the name of the signal of a check that waits for its customer.
 func returnSignal(f Redirected) string { return string(f.Node) + "_returned" }
 
-// redirected returns the wait after a redirect.
-func (w Wait) redirected(f Redirected, at time.Time) Wait {
+func (f Redirected) fold(r *Run, at time.Time) {
+	w := r.at(f.Node)
 	if !w.Away() {
 		w.Since = at
 	}
 	w.Kind, w.Signal, w.Redirect, w.Returned = WaitCustomer, returnSignal(f), f.URL, false
 	w.Handle, w.At, w.PollFailures, w.PollNow, w.PendingSince = f.Handle, f.PollAt, 0, false, time.Time{}
-	return w
 }
 
-// returned returns the wait after the customer came back.
-func (w Wait) returned(f Returned, at time.Time) Wait {
+func (f Returned) fold(r *Run, at time.Time) {
+	w := r.at(f.Node)
 	w.Callbacks, w.Returned, w.Since = append(slices.Clip(w.Callbacks), f.Digest), true, at
 	switch {
 	case f.Pending:
@@ -78,5 +81,4 @@ func (w Wait) returned(f Returned, at time.Time) Wait {
 	case !w.At.IsZero():
 		w.At = at
 	}
-	return w
 }

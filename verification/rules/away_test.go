@@ -39,7 +39,7 @@ func away(t flows.Tester) *journey { t.Helper(); return begin(t, atBank(), "").l
 // The time of a call that led its customer away is that from the dispatch to the result, however often he came back.
 func TestTheTimeOfACallCountsTheTimeAway(t *testing.T) {
 	j := away(t).after(time.Minute)
-	j.do(rules.RecordReturn{WaitNumber: j.run.Wait.Number, Digest: "1f"}).after(time.Minute).do(rules.OpenJourney{}).after(time.Second).pass()
+	j.do(rules.RecordReturn{WaitNumber: j.run.Wait().Number, Digest: "1f"}).after(time.Minute).do(rules.OpenJourney{}).after(time.Second).pass()
 	equal(t, "the measures of the commits", j.measured, measures(j.history))
 }
 
@@ -49,7 +49,7 @@ func TestACheckWaitsForItsCustomer(t *testing.T) {
 	if d.Action == nil || d.Action.Type != rules.ActionCustomerInput || d.Action.SignalName != "bank_returned" || d.Status != rules.StatusInProgress {
 		t.Fatalf("the run is %s with the action %+v", d.Status, d.Action)
 	}
-	if w := j.run.Wait; w.Redirect != signIn || w.Handle != "ticket" || w.Number != 2 || w.Dispatch != 1 {
+	if w := j.run.Wait(); w.Redirect != signIn || w.Handle != "ticket" || w.Number != 2 || w.Dispatch != 1 {
 		t.Errorf("the wait is %+v", w)
 	}
 	if task := j.run.Task(j.now); task.Kind != rules.TaskWait || !task.At.Equal(j.now.Add(time.Minute)) {
@@ -93,7 +93,7 @@ func TestWhatChangesNothingWhileACustomerIsAway(t *testing.T) {
 
 func TestAReturnHasTheProviderPolledAtOnce(t *testing.T) {
 	back := away(t).do(rules.RecordReturn{WaitNumber: 2, Digest: "0f"})
-	if w := back.run.Wait; back.run.Task(back.now).Kind != rules.TaskPoll || w.Kind != rules.WaitCustomer || !w.Returned {
+	if w := back.run.Wait(); back.run.Task(back.now).Kind != rules.TaskPoll || w.Kind != rules.WaitCustomer || !w.Returned {
 		t.Errorf("the wait is %+v, want a poll at once while the customer may go again", w)
 	}
 	awaited := away(t).do(rules.RecordReturn{WaitNumber: 2, Digest: "0f", Pending: true})
@@ -108,7 +108,7 @@ func TestAReturnHasTheProviderPolledAtOnce(t *testing.T) {
 
 func TestAPollThatFailsLeavesTheCustomerAway(t *testing.T) {
 	j := away(t).noResult(false)
-	if w := j.run.Wait; w.Kind != rules.WaitCustomer || w.PollFailures != 1 || j.detail().Action == nil {
+	if w := j.run.Wait(); w.Kind != rules.WaitCustomer || w.PollFailures != 1 || j.detail().Action == nil {
 		t.Errorf("the wait is %+v", w)
 	}
 	if got := flows.Kinds(j.history); got != "started, dispatched, redirected, poll_failed" {
@@ -128,8 +128,8 @@ func TestARedirectThatIsRefused(t *testing.T) {
 		}
 	}
 	for _, url := range []string{"https://bank.example/", "https://BANK.example:8443/x", "https://a.b.bank.example/"} {
-		if j := begin(t, atBank(), "").leads(url, ""); j.run.Wait.Kind != rules.WaitCustomer {
-			t.Errorf("%s: the wait is %+v, want one for the customer", url, j.run.Wait)
+		if j := begin(t, atBank(), "").leads(url, ""); j.run.Wait().Kind != rules.WaitCustomer {
+			t.Errorf("%s: the wait is %+v, want one for the customer", url, j.run.Wait())
 		}
 	}
 	none := atBank()

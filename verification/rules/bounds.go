@@ -83,45 +83,6 @@ func (t tally) room(p verification.Person, maximum int, what string) error {
 	return nil
 }
 
-// bytesOf returns about how many bytes of data and texts a fact adds to a history.
-func bytesOf(f Fact) int {
-	switch f := f.(type) {
-	case Started:
-		return len(f.Input)
-	case ResultRecorded:
-		return len(f.Data)
-	case GroupBegan:
-		return len(f.Items)
-	case NoAnswer:
-		return len(f.Data)
-	case AskedAgain:
-		return len(f.Note)
-	case Skipped:
-		return len(f.Values)
-	case Completed:
-		return len(f.Data)
-	case CustomerSubmitted:
-		return len(f.Data)
-	case BranchTaken:
-		return len(f.Values)
-	case VerdictRecorded:
-		return len(f.Notes)
-	case ResultPending:
-		return len(f.Handle)
-	case Redirected:
-		return len(f.URL) + len(f.Handle)
-	case Corrected:
-		return len(f.Field) + len(f.Correction)
-	case Held:
-		return len(f.Reason)
-	case Restricted:
-		return len(f.Reason)
-	case RestrictionLifted:
-		return len(f.Reason)
-	}
-	return 0
-}
-
 // tooLong returns why the history of a live run is too long for another step; empty if it is
 // not.
 func (r *Run) tooLong() string {

@@ -202,8 +202,8 @@ func TestALoopEndsAtTheBoundOfItsHistory(t *testing.T) {
 	} {
 		j := begin(t, d, "")
 		for j.run.Ended == "" && j.run.Seq < row.most+10 {
-			j.grow(rules.Submit{Signal: j.run.Wait.Signal, Payload: flows.Data(t, large)})
-			if w := j.run.Wait; j.run.Ended == "" {
+			j.grow(rules.Submit{Signal: j.run.Wait().Signal, Payload: flows.Data(t, large)})
+			if w := j.run.Wait(); j.run.Ended == "" {
 				j.grow(rules.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomeFailed, Data: flows.Data(t, row.data)})
 			}
 		}
@@ -223,7 +223,7 @@ func TestAPendingHandleChangesNotForEver(t *testing.T) {
 	d.RunTTLSeconds = 0
 	j := begin(t, d, "")
 	for n := range 1100 {
-		if w := j.run.Wait; j.run.Ended == "" {
+		if w := j.run.Wait(); j.run.Ended == "" {
 			j.after(time.Second).grow(rules.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePending, Handle: fmt.Sprint(n)})
 		}
 	}

@@ -14,22 +14,22 @@ import (
 // Clearance says that a check left out a hit, because a reviewer had decided that the entry
 // is another person or company.
 type Clearance struct {
-	List        string           `json:"list"`
-	ListVersion string           `json:"list_version,omitempty"` // that was searched
-	Hit         verification.Hit `json:"hit"`
+	List        string           `json:"list" fact:"kept"`
+	ListVersion string           `json:"list_version,omitempty" fact:"kept"` // that was searched
+	Hit         verification.Hit `json:"hit" fact:"emptied"`
 	// Asked identifies what the check was asked, see HitDecided.Asked.
-	Asked string `json:"asked"`
+	Asked string `json:"asked" fact:"emptied"`
 	// Run, Node and Visit say for which hit the decision was made: of that visit of the
 	// check, 1 for the first. The run may be the one that has the clearance.
-	Run   verification.RunID  `json:"run"`
-	Node  verification.NodeID `json:"node"`
-	Visit int                 `json:"visit"`
-	At    time.Time           `json:"at"`           // of the decision
-	By    string              `json:"by,omitempty"` // as in VerdictRecorded
+	Run   verification.RunID  `json:"run" fact:"kept"`
+	Node  verification.NodeID `json:"node" fact:"kept"`
+	Visit int                 `json:"visit" fact:"kept"`
+	At    time.Time           `json:"at" fact:"kept"`           // of the decision
+	By    string              `json:"by,omitempty" fact:"kept"` // as in VerdictRecorded
 	// Identity identifies the reviewer, as in VerdictRecorded.
-	Identity string `json:"identity,omitempty"`
+	Identity string `json:"identity,omitempty" fact:"kept"`
 	// For is the visit of the check that left out the hit, 1 for the first. Step.Cleared has it.
-	For int `json:"-"`
+	For int `json:"-" fact:"kept"`
 }
 
 // Clears returns the hit that is cleared.
@@ -37,8 +37,8 @@ func (c Clearance) Clears() verification.ClearedHit {
 	return verification.ClearedHit{List: c.List, Entry: c.Hit.ID, Digest: c.Hit.Digest}
 }
 
-// same reports whether both are of the same hit and rest on the same decision.
-func (c Clearance) same(other Clearance) bool {
+// Same reports whether both are of the same hit and rest on the same decision.
+func (c Clearance) Same(other Clearance) bool {
 	return c.Clears() == other.Clears() && c.Asked == other.Asked && c.Run == other.Run && c.At.Equal(other.At)
 }
 
@@ -50,11 +50,12 @@ func (c Clearance) same(other Clearance) bool {
 // A decision that clears a hit counts only while the decision on its run is approve, by a
 // verdict that was given after it. If the run has four eyes, or twoPeople is set, two people
 // must have said so: the reviewer who decided the hit and the one who gave the verdict, or both
-// who gave the verdict. A decision that keeps a hit always counts.
-func Clearances(runs []Run, asked string, twoPeople bool) (all []Clearance) {
+// who gave the verdict. A decision that keeps a hit always counts. upheld are decisions that count in further runs, see Upholds.
+func Clearances(runs []Run, asked string, twoPeople bool, upheld ...Clearance) (all []Clearance) {
 	if asked == "" {
 		return nil
 	}
+	all = slices.Clone(upheld)
 	var kept []verification.ClearedHit
 	for _, r := range runs {
 		for _, s := range r.Steps {
@@ -75,10 +76,23 @@ func Clearances(runs []Run, asked string, twoPeople bool) (all []Clearance) {
 	return slices.DeleteFunc(all, func(c Clearance) bool { return slices.Contains(kept, c.Clears()) })
 }
 
+// Upholds reports whether a decision counts that cleared a hit of another run, although the run is redacted or restricted. What is left of
+// a decision does not say which entry it is about: a later one on the same list that keeps an entry may be about this one.
+func (r Run) Upholds(c Clearance, twoPeople bool) bool {
+	s := r.step(c.Node)
+	if s == nil {
+		return false
+	}
+	made := slices.IndexFunc(s.HitDecisions, func(d HitDecision) bool { return d.Visit == c.Visit && d.At.Equal(c.At) && d.List == c.List })
+	return made >= 0 && r.counts(s.HitDecisions[made], twoPeople) && !slices.ContainsFunc(s.HitDecisions, func(d HitDecision) bool {
+		return d.Visit == c.Visit && d.List == c.List && d.Match != MatchOther && d.seq > s.HitDecisions[made].seq
+	})
+}
+
 // counts reports whether a decision that clears a hit counts.
 func (r Run) counts(d HitDecision, twoPeople bool) bool {
 	need := 1
-	if twoPeople || r.Started.FourEyes {
+	if twoPeople || r.FourEyes() {
 		need = 2
 	}
 	return r.people(d) >= need
@@ -90,8 +104,8 @@ func (r Run) people(d HitDecision) int {
 	switch v := r.Verdict; {
 	case d.Match != MatchOther || r.judgedAt < d.seq || r.Decision() != DecisionApprove:
 		return 0
-	case r.proposedAt > d.seq:
-		return 2 // one who proposed the verdict, and another one who confirmed it
+	case r.proposedAt > d.since:
+		return 2 // one who proposed the verdict, and another one who confirmed it, and may have said it again of the hit
 	case d.Identity != "" && v.Identity != "" && !v.Person().MayBe(verification.Person{Identity: d.Identity, Name: d.By}):
 		return 2
 	}
@@ -109,7 +123,7 @@ func (r Run) Overruled(after Run) bool {
 		}
 		before, _ := r.Step(after.Steps[i].Node)
 		for _, d := range decisions {
-			i := slices.IndexFunc(before.HitDecisions, func(old HitDecision) bool { return old.replacedBy(d) })
+			i := slices.IndexFunc(before.HitDecisions, func(old HitDecision) bool { return old.seq == d.seq || old.replacedBy(d) })
 			switch {
 			case d.Match != MatchOther && (i < 0 || before.HitDecisions[i].Match == MatchOther):
 				return true
@@ -155,7 +169,7 @@ func clearedBy(list, version string, hits []verification.Hit, by []Clearance) (c
 // clear keeps clearances of a visit, each once.
 func (s *Step) clear(all []Clearance, visit int) {
 	for _, c := range all {
-		if c.For = visit; !slices.ContainsFunc(s.Cleared, c.same) {
+		if c.For = visit; !slices.ContainsFunc(s.Cleared, c.Same) {
 			s.Cleared = append(slices.Clip(s.Cleared), c)
 		}
 	}

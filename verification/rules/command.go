@@ -9,6 +9,8 @@ import (
 )
 
 // Command is one of the types below. Decide refuses it or turns it into events.
+//
+//sumtype:decl
 type Command interface{ command() }
 
 // Start begins a run that has no history yet.
@@ -114,7 +116,9 @@ type GiveVerdict struct {
 	Reason string
 	Notes  string // at most 10,000 characters
 	// Justified requires the reason and the notes that the workflow asks for, and notes for
-	// the approval of somebody who is on a list: see ErrNotesForListed. The console sets it.
+	// the approval of somebody who is or may be on a list: see ErrNotesForListed and
+	// ErrNotesForUnsure. Under four eyes it requires that the second person has decided the hits that
+	// ask for one: see ErrHitForSecond. The console sets it.
 	// It is false for an API client: the signal of the API has no reason, and a
 	// verdict without one is valid there.
 	Justified bool
@@ -183,9 +187,12 @@ type DecideHit struct {
 	Entry, Digest string
 	Match         HitMatch
 	Reason        string // at most 10,000 characters; empty for none
-	By            string // the reviewer's name
-	Identity      string // as in GiveVerdict
-	Claim         Claim  // as in GiveVerdict
+	// Justified requires a reason to clear a hit that agrees with the person or company: see
+	// Agrees. The console sets it.
+	Justified bool
+	By        string // the reviewer's name
+	Identity  string // as in GiveVerdict
+	Claim     Claim  // as in GiveVerdict
 }
 
 // Cancel ends a live run.

@@ -18,19 +18,20 @@ type ConcernKind string
 
 // The kinds of concerns, the most urgent first.
 const (
-	ConcernHit    ConcernKind = "hit"    // an entry of a list is like the person or company
-	ConcernFailed ConcernKind = "failed" // a check did not pass, or gave no answer
-	ConcernFlag   ConcernKind = "flag"   // another cause flags the step
-	ConcernReview ConcernKind = "review" // the workflow asks for a review
+	ConcernHit        ConcernKind = "hit"        // an entry of a list is like the person or company
+	ConcernUnscreened ConcernKind = "unscreened" // a check that screens was not called; it has no card, and flags nothing
+	ConcernFailed     ConcernKind = "failed"     // a check did not pass, or gave no answer
+	ConcernFlag       ConcernKind = "flag"       // another cause flags the step
+	ConcernReview     ConcernKind = "review"     // the workflow asks for a review
 )
 
 // concernKinds returns the kinds in the order of concerns.
 func concernKinds() []ConcernKind {
-	return []ConcernKind{ConcernHit, ConcernFailed, ConcernFlag, ConcernReview}
+	return []ConcernKind{ConcernHit, ConcernUnscreened, ConcernFailed, ConcernFlag, ConcernReview}
 }
 
-// Concern is one thing that a reviewer should look at: a flagged step, or a check that did
-// not pass.
+// Concern is one thing that a reviewer should look at: a flagged step, a check that did
+// not pass, or one that screens and was not called.
 type Concern struct {
 	NodeID verification.NodeID `json:"node_id"`
 	Label  string              `json:"label"`
@@ -38,14 +39,16 @@ type Concern struct {
 	// Sentences are those of the flag, or say that the check did not pass or gave no answer.
 	Sentences []Sentence `json:"sentences,omitempty"`
 	// Hit is the best hit of a screening that a reviewer has decided to be the same person or
-	// company, or else the best one that nobody has decided, or else the best one; nil for
-	// none. MoreHits counts the others.
+	// company, or else the best one that nobody has judged, or else the best one of which a
+	// reviewer is not sure, or else the best one; nil for none. MoreHits counts the others.
 	Hit      *verification.Hit `json:"hit,omitempty"`
 	MoreHits int               `json:"more_hits,omitempty"`
 	// DecidedHits counts the hits that are decided, and SameHits those of them whose entry is
-	// the same person or company.
+	// the same person or company. UnsureHits counts those of which a reviewer is not sure: they
+	// are not decided.
 	DecidedHits int `json:"decided_hits,omitempty"`
 	SameHits    int `json:"same_hits,omitempty"`
+	UnsureHits  int `json:"unsure_hits,omitempty"`
 	// Finding is what the check says in one of the fields reason, status and result of its
 	// data, at most 100 characters; empty for none.
 	Finding string `json:"finding,omitempty"`
@@ -69,6 +72,9 @@ func (r Run) concerns() []Concern {
 			all = append(all, c)
 		}
 	}
+	for _, u := range r.Unscreened {
+		all = append(all, u.concern())
+	}
 	kinds := concernKinds()
 	slices.SortStableFunc(all, func(a, b Concern) int {
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
@@ -82,7 +88,7 @@ func (r Run) concerns() []Concern {
 // concern returns what a reviewer should look at in the step, and whether there is anything.
 func (s Step) concern() (c Concern, yes bool) {
 	c = Concern{NodeID: s.Node, Label: s.Label, Kind: ConcernFlag, Sentences: s.sentences()}
-	failed := s.Type == workflow.NodeCheck && s.Status == StepFailed && !s.cancelled
+	failed := s.Type == workflow.NodeCheck && s.Status == StepFailed && !s.cancelled && !s.Gone
 	switch hits := s.allHits(); {
 	case s.Type == workflow.NodeReview:
 		c.Kind = ConcernReview
@@ -91,11 +97,14 @@ func (s Step) concern() (c Concern, yes bool) {
 		first := slices.MinFunc(hits, func(a, b FoundHit) int { return cmp.Compare(a.urgency(), b.urgency()) })
 		c.Hit = &first.Hit
 		for _, h := range hits {
-			if h.Decision.Match != "" {
-				c.DecidedHits++
-			}
-			if h.Decision.Match == MatchSame {
+			switch h.Decision.Match {
+			case MatchSame:
 				c.SameHits++
+				c.DecidedHits++
+			case MatchOther:
+				c.DecidedHits++
+			case MatchUnsure:
+				c.UnsureHits++
 			}
 		}
 	case failed:
@@ -109,16 +118,18 @@ func (s Step) concern() (c Concern, yes bool) {
 }
 
 // urgency orders hits for a reviewer, the most urgent first: the same person or company,
-// then those that nobody has decided.
+// then those that nobody has judged, then those of which a reviewer is not sure.
 func (h FoundHit) urgency() int {
 	switch h.Decision.Match {
 	case MatchSame:
 		return 0
 	case "":
 		return 1
-	case MatchOther, MatchUnsure:
+	case MatchUnsure:
+		return 2
+	case MatchOther:
 	}
-	return 2
+	return 3
 }
 
 // listed reports whether a reviewer has decided that the entry of a hit is the person or
@@ -127,7 +138,7 @@ func (r Run) listed() bool {
 	return slices.ContainsFunc(r.concerns(), func(c Concern) bool { return c.SameHits > 0 })
 }
 
-// OpenHits returns the number of hits that no reviewer has decided.
+// OpenHits returns the number of hits that no reviewer has decided: "not sure" is no decision.
 func (c Concern) OpenHits() int {
 	if c.Hit == nil {
 		return 0
@@ -148,8 +159,11 @@ func (s Step) allHits() (all []FoundHit) {
 	return all
 }
 
-// Hits returns the hits of the last visit and of later versions of the list, the best first.
+// Hits returns the hits of the last visit and of later versions of the list, the best first. A card that is Gone has none.
 func (c Card) Hits() []FoundHit {
+	if c.Gone {
+		return nil
+	}
 	return hitsOf(c.Screening, slices.DeleteFunc(slices.Clone(c.Rescreened), func(f HitsFound) bool { return f.Visit != 0 }), c.HitDecisions)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestConcernsSayWhatIsWrong(t *testing.T) {
@@ -68,6 +69,13 @@ func TestConcernsSayWhatIsWrong(t *testing.T) {
 		{"a review step alone", []rules.Fact{asked}, []rules.Concern{
 			{NodeID: "review", Label: "review", Kind: rules.ConcernReview, Sentences: sentence("review_step")},
 		}},
+		{
+			"a screening that was not called", []rules.Fact{
+				rules.GroupBegan{Node: "owner", Type: workflow.NodeChecks, Label: "Owner", Visit: 1, Screens: []rules.ScreeningMember{{Name: "lists", Label: "Lists"}}},
+				rules.GroupDecided{Node: "owner", Type: workflow.NodeChecks, Passed: true},
+				asked,
+			}, []rules.Concern{{NodeID: "owner.lists", Label: "Owner: Lists", Kind: rules.ConcernUnscreened, Sentences: sentence("unscreened.decided")}},
+		},
 		{"an answered review step", []rules.Fact{asked, rules.VerdictRecorded{Node: "review", Decision: rules.DecisionApprove}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,14 @@ type Correction struct {
 type correction struct {
 	Corrected
 	at time.Time
+}
+
+// about hides the method of Corrected: a correction is no fact.
+func (correction) about() {} //nolint:unused // it hides another one
+
+func (f Corrected) fold(r *Run, at time.Time) {
+	r.corrected, r.lastNote = r.corrected.plus(verification.Person{Identity: f.Identity, Name: f.By}), NoteAdded{}
+	r.corrections = append(slices.Clip(r.corrections), correction{f, at})
 }
 
 // correctionsOf returns the corrections of values of a step, oldest first; of the input for an empty id.

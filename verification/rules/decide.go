@@ -68,12 +68,16 @@ func (d *decision) decide(c Command) error {
 		switch c.(type) {
 		case RecordHits, DecideHit, AddNote, Correct, Assign, HoldRun, EndHold:
 			return ErrRedacted
+		case Start, RecordResult, RecordFailure, RecordCallback, RecordReturn, Redispatch, Abort, OpenJourney, Submit, Upload,
+			GiveVerdict, ReturnProposal, AskAgain, Remind, Cancel, Expire:
 		}
 	}
 	if !d.run.RestrictedAt.IsZero() {
 		switch c.(type) {
 		case RecordHits, DecideHit, AddNote, Correct, Assign:
 			return ErrRestricted
+		case Start, RecordResult, RecordFailure, RecordCallback, RecordReturn, Redispatch, Abort, OpenJourney, Submit, Upload,
+			GiveVerdict, ReturnProposal, AskAgain, HoldRun, EndHold, Remind, Cancel, Expire:
 		}
 	}
 	switch c := c.(type) {
@@ -90,7 +94,7 @@ func (d *decision) decide(c Command) error {
 	case Redispatch:
 		d.redispatch()
 	case Abort:
-		if _, waits := d.run.Facing(c.Node); d.live() && waits {
+		if _, waits := d.run.WaitAt(c.Node); d.live() && waits {
 			d.abort(c.Node, c.Cause)
 		}
 	case OpenJourney:
@@ -203,6 +207,7 @@ func (d *decision) goTo(id verification.NodeID) {
 			d.abort(id, cause)
 			return
 		}
+		d.outdated(id)
 		if n.IsStep() {
 			next, past, ok := d.leftOut(id, n)
 			if !ok {
@@ -229,7 +234,7 @@ func (d *decision) goTo(id verification.NodeID) {
 			id = next
 			continue
 		case workflow.NodeReview:
-			d.add(ReviewAsked{Node: id, Label: n.Title(id), Reason: n.Reason})
+			d.add(ReviewAsked{Node: id, Label: n.Title(id), Reason: n.Reason, FourEyes: n.FourEyes})
 		case workflow.NodeEnd:
 			d.complete(id, n)
 		default:
@@ -240,24 +245,40 @@ func (d *decision) goTo(id verification.NodeID) {
 	d.abort(id, "the workflow does not reach a step")
 }
 
-// complete ends a run with the data that the end declares.
+// complete ends a run with the data that the end declares. What cannot be computed is left out: the run has its verdicts by then.
 func (d *decision) complete(id verification.NodeID, n workflow.Node) {
 	f := Completed{Node: id, Outcome: n.Outcome}
 	if t := d.program.Template(id); t != nil {
-		values, err := t.Render(d.run.scope())
-		if err == nil {
-			f.Data, err = verification.NewData(values)
+		values, lacking, err := renderKnown(t, d.run.scope())
+		if len(values) > 0 || err == nil {
+			var invalid error
+			if f.Data, invalid = verification.NewData(values); invalid != nil {
+				f.Data, lacking, err = nil, []string{dataField}, invalid
+			}
 		}
-		switch {
-		case err != nil:
-			d.abort(id, fmt.Sprintf("data: %v", err))
-			return
-		case len(f.Data) > workflow.MaxEndData:
-			d.abort(id, fmt.Sprintf("data: it has %d bytes, and an end keeps at most %d", len(f.Data), workflow.MaxEndData))
-			return
+		if len(f.Data) > workflow.MaxEndData {
+			err = fmt.Errorf("it has %d bytes, and an end keeps at most %d", len(f.Data), workflow.MaxEndData)
+			f.Data, lacking = nil, []string{dataField}
+		}
+		if err != nil {
+			f.Lacking, f.Cause = lacking, cut(fmt.Sprintf("data: %v", err))
 		}
 	}
 	d.add(f)
+}
+
+// dataField stands for all fields of the data of an end.
+const dataField = "data"
+
+// renderKnown renders what a template can compute. lacking has the fields that are left out, and err says why the first one is.
+func renderKnown(t workflow.Template, s workflow.Scope) (values map[string]any, lacking []string, err error) {
+	if partial, ok := t.(workflow.PartialTemplate); ok {
+		return partial.RenderKnown(s)
+	}
+	if values, err = t.Render(s); err != nil {
+		return nil, []string{dataField}, err
+	}
+	return values, nil, nil
 }
 
 // skip records that a step is not visited, and the values that say so; next is empty for a member of a group.
@@ -302,13 +323,16 @@ func (d *decision) branch(id verification.NodeID, n workflow.Node) (next verific
 				d.again(asked)
 				return "", false
 			}
+			if rule.WhenUsedUp != "" {
+				return take(rule.When, rule.WhenUsedUp)
+			}
 		}
 	}
 	return take("", n.Else)
 }
 
 func (d *decision) openJourney(c OpenJourney) error {
-	w := d.run.Wait
+	w := d.run.Wait()
 	if w.Kind != WaitCustomer || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen("journey")
 	}
@@ -342,7 +366,7 @@ func (d *decision) submit(c Submit) error {
 	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
 	}
-	w := d.run.Wait
+	w := d.run.Wait()
 	meant := c.Signal == w.Signal || c.Signal == "" && c.WaitNumber != 0
 	if w.Kind != WaitCustomer || w.Away() || !meant || (c.WaitNumber != 0 && c.WaitNumber != w.Number) {
 		return notOpen(c.Signal)
@@ -362,7 +386,7 @@ func (d *decision) submit(c Submit) error {
 			upload = nil
 		}
 		data, problems = acceptInput(n, d.program.Patterns(w.Node), c.Payload, d.today, upload)
-		data = d.compared(w.Node, StepPassed, data, to)
+		data, _ = d.compared(w.Node, StepPassed, data, to)
 	}
 	if len(problems) > 0 {
 		return &verification.Error{Kind: verification.ErrInvalid, Subject: "signal", Fields: problems}
@@ -381,7 +405,7 @@ func (d *decision) cancel() error {
 	case d.live():
 		d.add(Cancelled{})
 	case d.run.Ended != StatusCancelled:
-		return verification.Conflict("run", "the run is "+string(d.run.Ended)+" and can no longer be cancelled")
+		return verification.ConflictFor("run_over", "run", "the run is "+string(d.run.Ended)+" and can no longer be cancelled")
 	}
 	return nil
 }

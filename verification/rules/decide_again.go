@@ -15,12 +15,20 @@ import (
 )
 
 // ErrNoRounds is returned if a customer was asked as often as the workflow allows. It is an ErrConflict.
-var ErrNoRounds error = verification.Conflict("run", "the customer was asked again as often as the workflow allows")
+var ErrNoRounds error = verification.ConflictFor("no_rounds_left", "run", "the customer was asked again as often as the workflow allows")
 
 // leftOut reports whether the run goes past a step, and where to: its condition does not hold, or its answer of before
 // stays. ok is false if the run has failed.
 func (d *decision) leftOut(id verification.NodeID, n workflow.Node) (next verification.NodeID, past, ok bool) {
-	if visits, ok := d.visits(id, n.Next); !ok || !visits {
+	visits, ok := d.visits(id, n.Next)
+	if ok && visits {
+		if seen, out := d.withoutMembers(id, n); out {
+			d.skip(id, n.Next, seen)
+			visits = false
+		}
+	}
+	if !ok || !visits {
+		d.comparedAnew(id, n.Next)
 		return n.Next, true, ok
 	}
 	on, stays := d.stays(id, n)
@@ -34,6 +42,7 @@ func (d *decision) leftOut(id verification.NodeID, n workflow.Node) (next verifi
 		}
 	}
 	d.add(Skipped{Node: id, Next: next, Kept: true, On: on})
+	d.comparedAnew(id, next)
 	return next, true, true
 }
 
@@ -101,7 +110,8 @@ func (d *decision) askAgain(c AskAgain) error {
 	if _, delivered := d.run.Receipt(c.Request); delivered {
 		return nil
 	}
-	if d.run.Wait.Kind != WaitReview {
+	w := d.run.Wait()
+	if w.Kind != WaitReview {
 		return notOpen(workflow.ResubmitSignal)
 	}
 	by := verification.Person{Identity: clean(c.Identity), Name: clean(c.By)}
@@ -112,11 +122,14 @@ func (d *decision) askAgain(c AskAgain) error {
 		return err
 	}
 	f := AskedAgain{
-		Node: d.askedStep(c), From: d.run.Wait.Node, Reasons: c.Reasons, Fields: c.Fields, Note: strings.TrimSpace(c.Note),
+		Node: d.askedStep(c), From: w.Node, Reasons: c.Reasons, Fields: c.Fields, Note: strings.TrimSpace(c.Note),
 		By: by.Name, Identity: by.Identity, Request: c.Request,
 	}
 	if problems := d.checkAsked(f); len(problems) > 0 {
 		return &verification.Error{Kind: verification.ErrInvalid, Subject: "signal", Fields: problems}
+	}
+	if d.run.FourEyes() && by.Identity == "" { // it would end the proposal of a person
+		return ErrNoPerson
 	}
 	if f.Round = d.run.step(f.Node).rounds() + 1; f.Round > d.maxRounds(f.Node) {
 		return ErrNoRounds
@@ -184,7 +197,7 @@ func (d *decision) checkAsked(f AskedAgain) (problems []verification.FieldError)
 // maxRounds returns how often the customer may be asked again for a step.
 func (d *decision) maxRounds(step verification.NodeID) int {
 	n, _ := d.program.Node(step)
-	return cmp.Or(n.MaxRounds, workflow.DefaultRounds)
+	return cmp.Or(max(0, n.MaxRounds), workflow.DefaultRounds)
 }
 
 // again begins a round.
@@ -203,7 +216,7 @@ func (s *Step) rounds() int {
 }
 
 // branchAsks returns the request of a rule that asks the customer again; ok is false if the customer has not answered the step,
-// or was asked as often as the workflow allows: the rule is then passed over.
+// or was asked as often as the workflow allows.
 func (d *decision) branchAsks(id verification.NodeID, a workflow.AskAgain) (f AskedAgain, ok bool) {
 	s := d.run.step(a.Step)
 	f = AskedAgain{Node: a.Step, From: id, Round: s.rounds() + 1, Reasons: a.Reasons, Fields: a.Fields, Note: a.Note}

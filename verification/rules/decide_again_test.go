@@ -102,7 +102,7 @@ func TestACustomerIsAskedAgainForAnElement(t *testing.T) {
 	ask := askAgain("name")
 	ask.Step = "details[2]"
 	j.do(ask)
-	if got := fmt.Sprint(j.run.Wait.Node, " ", j.detail().Action.SignalName, " ", j.detail().Decision); got != "details[2] details_submitted " {
+	if got := fmt.Sprint(j.run.Wait().Node, " ", j.detail().Action.SignalName, " ", j.detail().Decision); got != "details[2] details_2_submitted " {
 		t.Errorf("the run waits for %s, want the second element", got)
 	}
 	before := len(j.history)
@@ -111,7 +111,7 @@ func TestACustomerIsAskedAgainForAnElement(t *testing.T) {
 		t.Errorf("after the answer: %s, want %s", got, want)
 	}
 	all()
-	if got := fmt.Sprint(j.run.Wait.Kind, " ", j.detail().Decision); got != "review review" {
+	if got := fmt.Sprint(j.run.Wait().Kind, " ", j.detail().Decision); got != "review review" {
 		t.Errorf("the run waits for %s, want a review", got)
 	}
 	for n, want := range []string{`{"name":"A"}`, `{"name":"Bea"}`, `{"name":"C"}`} {
@@ -175,19 +175,58 @@ func TestABranchAsksAgainWhileThereAreRounds(t *testing.T) {
 	j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{}`)
 	for range 2 {
 		j.pass()
-		if j.run.Wait.Kind == rules.WaitResult { // the first time, the court is checked
+		if j.run.Wait().Kind == rules.WaitResult { // the first time, the court is checked
 			j.pass()
 		}
-		if j.run.Wait.Node != "details" {
-			t.Fatalf("the run is at %q, want details", j.run.Wait.Node)
+		if j.run.Wait().Node != "details" {
+			t.Fatalf("the run is at %q, want details", j.run.Wait().Node)
 		}
 		j.submit(`{}`)
 	}
 	j.pass()
 	if d := j.detail(); d.Status != rules.StatusCompleted {
-		t.Errorf("the run is %s at %q, want completed", d.Status, j.run.Wait.Node)
+		t.Errorf("the run is %s at %q, want completed", d.Status, j.run.Wait().Node)
 	}
 	equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+}
+
+// The second blurred passport leads where the rule says, and without the key to what follows the rule.
+func TestARuleLeadsOnOnceItsRoundsAreUsedUp(t *testing.T) {
+	for usedUp, want := range map[verification.NodeID]string{
+		"look": "photo gate photo gate look", "": "photo gate photo gate done",
+	} {
+		d := flows.Define("photo", flows.Nodes{
+			"photo": {Type: workflow.NodeCustomerInput, MaxRounds: 1, Next: "gate", Fields: workflow.InputFields{{Name: "n", Type: workflow.FieldText}}},
+			"gate": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+				{When: "again wanted", AskAgain: &workflow.AskAgain{Step: "photo", Reasons: []string{"blurred"}}, WhenUsedUp: usedUp},
+			}},
+			"look": flows.ReviewNode("Look", "done"), "done": flows.EndNode(),
+		})
+		if usedUp == "" {
+			delete(d.Nodes, "look")
+		}
+		j := begin(t, d, `{"again":true}`).submit(`{"n":"a"}`).submit(`{"n":"b"}`)
+		var path []string
+		for _, m := range rules.Transitions("", j.history) {
+			path = append(path, string(m.To))
+		}
+		if got := strings.Join(path, " "); got != want {
+			t.Errorf("when_used_up %q: the path is %s, want %s", usedUp, got, want)
+		}
+		last := rules.BranchTaken{}
+		for _, e := range j.history {
+			if f, ok := e.Fact.(rules.BranchTaken); ok {
+				last = f
+			}
+		}
+		if when := map[bool]string{true: "again wanted"}[usedUp != ""]; last.When != when {
+			t.Errorf("when_used_up %q: the branch was taken because of %q, want %q", usedUp, last.When, when)
+		}
+		if got := begin(t, d, `{"again":false}`).submit(`{"n":"a"}`).status(); got != rules.StatusCompleted {
+			t.Errorf("when_used_up %q: a run whose condition does not hold is %s, want completed", usedUp, got)
+		}
+		historyFolds(t, j)
+	}
 }
 
 func TestAStepIsSkippedIfItsConditionDoesNotHold(t *testing.T) {
@@ -210,8 +249,38 @@ func TestAStepIsSkippedIfItsConditionDoesNotHold(t *testing.T) {
 			}
 			continue
 		}
-		if j.run.Wait.Node != "consent" {
-			t.Errorf("the run is at %q, want consent", j.run.Wait.Node)
+		if j.run.Wait().Node != "consent" {
+			t.Errorf("the run is at %q, want consent", j.run.Wait().Node)
+		}
+	}
+}
+
+// A customer who was told a name keeps it; the next element has its own.
+func TestAnOpenWaitKeepsTheSignalThatItWasTold(t *testing.T) {
+	d := rounds()
+	flows.Edit("details", func(n *workflow.Node) { n.ForEach = "input.list" })(&d)
+	j := begin(t, d, `{"list":["a","b","c"]}`).submit(`{"consent_status":"success"}`)
+	last := len(j.history) - 1
+	awaited, ok := j.history[last].Fact.(rules.CustomerAwaited)
+	if !ok {
+		t.Fatalf("the last event is %T", j.history[last].Fact)
+	}
+	awaited.Signal = "details_submitted" // as before elements had names of their own
+	j.history[last].Fact = awaited
+	j.run = rules.Fold(flows.RunID, j.history)
+	for _, signal := range []string{"details_1_submitted", "details_2_submitted"} {
+		if _, err := j.try(rules.Submit{Signal: signal, Payload: verification.Data(`{"name":"A"}`)}); !errors.Is(err, verification.ErrNotOpen) {
+			t.Errorf("%s: %v, want that it is not open", signal, err)
+		}
+	}
+	for _, signal := range []string{"details_submitted", "details_2_submitted", "details_3_submitted"} {
+		answer := rules.Submit{Signal: signal, Payload: verification.Data(`{"name":"A"}`)}
+		if got := j.detail().Action.SignalName; got != signal {
+			t.Fatalf("the run waits for %s, want %s", got, signal)
+		}
+		j.do(answer)
+		if _, err := j.try(answer); !errors.Is(err, verification.ErrNotOpen) {
+			t.Errorf("%s again: %v, want that it is not open", signal, err)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // calls records a callback about the open wait.
 func (j *journey) calls(digest string) *journey {
 	j.t.Helper()
-	return j.do(rules.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: digest})
+	return j.do(rules.RecordCallback{WaitNumber: j.run.Wait().Number, Digest: digest})
 }
 
 func TestACallbackMakesThePollDueAtOnce(t *testing.T) {
@@ -50,7 +50,7 @@ func TestARepeatedOrLateCallbackChangesNothing(t *testing.T) {
 		}
 	}
 	j := begin(t, polled(), "")
-	first := rules.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: "0f"}
+	first := rules.RecordCallback{WaitNumber: j.run.Wait().Number, Digest: "0f"}
 	nothing(j, rules.RecordCallback{WaitNumber: first.WaitNumber - 1, Digest: "0f"})
 	j.do(first)
 	nothing(j, first)
@@ -62,7 +62,7 @@ func TestARepeatedOrLateCallbackChangesNothing(t *testing.T) {
 func TestTheCallbacksOfOneDispatchAreBounded(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1")
 	for i := range 40 {
-		c := rules.RecordCallback{WaitNumber: j.run.Wait.Number, Digest: strconv.Itoa(i)}
+		c := rules.RecordCallback{WaitNumber: j.run.Wait().Number, Digest: strconv.Itoa(i)}
 		if got := flows.Outcome(j.try(c)); (got == "callback_received") != (i < 32) {
 			t.Fatalf("callback %d = %s", i, got)
 		} else if i < 32 {
@@ -84,13 +84,13 @@ func TestASourceSetsTheTimeOfTheNextDispatch(t *testing.T) {
 		j.do(rules.RecordFailure{
 			Node: "pan", Dispatch: 1, Cause: "answered 429", RetryAt: j.now.Add(c.after),
 		})
-		if got := j.run.Wait.At.Sub(j.now); got != c.want {
+		if got := j.run.Wait().At.Sub(j.now); got != c.want {
 			t.Errorf("%s: the next dispatch is due after %s, want %s", c.name, got, c.want)
 		}
 	}
 	j := begin(t, polled(), "")
 	j.do(rules.RecordFailure{Node: "pan", Dispatch: 1, Cause: "answered 429", RetryAt: j.now.Add(time.Millisecond)})
-	if got := j.run.Wait.At.Sub(j.now); got < 500*time.Millisecond || got > time.Second {
+	if got := j.run.Wait().At.Sub(j.now); got < 500*time.Millisecond || got > time.Second {
 		t.Errorf("sooner than the backoff: the next dispatch is due after %s, want the backoff", got)
 	}
 }

@@ -25,7 +25,7 @@ func (d *decision) dispatch(id verification.NodeID, n workflow.Node, provider st
 	}
 	f := Dispatched{
 		Node: id, Key: n.CheckKey(id.InDefinition()), Label: d.label(id), Provider: provider,
-		Dispatch: step.Dispatches + 1, Visit: visit,
+		Dispatch: step.Dispatches + 1, Visit: visit, Screens: d.program.Screens(provider),
 	}
 	if n.Rescreen != nil {
 		f.Rescreen = n.Rescreen.List
@@ -41,13 +41,8 @@ func (d *decision) outstanding(id verification.NodeID, dispatch int) bool {
 
 // wait returns the wait of a step; zero if the run does not wait there.
 func (d *decision) wait(id verification.NodeID) Wait {
-	if i := d.run.beside(id); i >= 0 {
-		return d.run.Beside[i]
-	}
-	if d.run.Wait.Node == id {
-		return d.run.Wait
-	}
-	return Wait{}
+	w, _ := d.run.WaitAt(id)
+	return w
 }
 
 func (d *decision) result(c RecordResult) {
@@ -78,7 +73,7 @@ func (d *decision) result(c RecordResult) {
 		case ok:
 			d.goTo(to)
 		default:
-			d.add(Failed{Node: c.Node, Error: d.notPassed(c.Node, n)})
+			d.add(Failed{Node: c.Node, Error: notPassed(n.CheckKey(c.Node))})
 		}
 	case verification.OutcomeNoCoverage, verification.OutcomeInconclusive:
 		d.add(NoAnswer{Node: c.Node, Outcome: c.Outcome, Data: c.Data})
@@ -94,16 +89,18 @@ func (d *decision) result(c RecordResult) {
 // answered records an answer, and reports whether the run then goes to another node. A member or an element does
 // not lead there itself. A hit that the provider left out although no decision clears it flags the step.
 func (d *decision) answered(c RecordResult, status StepStatus, to verification.NodeID) (leads bool) {
-	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed, Data: d.compared(c.Node, status, c.Data, to)}
-	if groupOf(c.Node) != "" {
-		ok := false
-		if f.Confirms, ok = d.confirms(&c, status); !ok {
-			return false
-		}
-	}
-	unfounded := false
+	f := ResultRecorded{Node: c.Node, Passed: status == StepPassed}
+	differs, unfounded := false, false
+	f.Data, differs = d.compared(c.Node, status, c.Data, to)
 	if f.Screening, unfounded = recorded(c.Screening, c); unfounded {
 		f.Data = withFalse(f.Data, fieldAnalysis)
+	}
+	f.Doubted = differs && (unfounded || flagReasonsOf(c.Data).analysisNotOK)
+	if groupOf(c.Node) != "" {
+		ok := false
+		if f.Confirms, ok = d.confirms(f, status, c.Data); !ok {
+			return false
+		}
 	}
 	d.add(f)
 	if alone(c.Node) {
@@ -124,7 +121,7 @@ func (d *decision) recordPending(c RecordResult, n workflow.Node) {
 	if (w.Kind == WaitPoll || w.Away()) && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
-	if (w.Kind == WaitPoll || w.Away()) && d.run.Seq-w.Number >= maxHandles*(1+len(d.run.Beside)) {
+	if (w.Kind == WaitPoll || w.Away()) && d.run.Seq-w.Number >= maxHandles*len(d.run.Waits) {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Permanent: true, Cause: fmt.Sprintf("the handle of the pending result changed %d times", maxHandles)})
 		return
 	}
@@ -140,8 +137,7 @@ func (d *decision) recordPending(c RecordResult, n workflow.Node) {
 const maxCallbacks = 32
 
 func (d *decision) callback(c RecordCallback) {
-	run, waits := d.run.FacingNumber(c.WaitNumber)
-	w := run.Wait
+	w, waits := d.run.WaitNumbered(c.WaitNumber)
 	if !waits || !d.outstanding(w.Node, w.Dispatch) || len(w.Callbacks) >= maxCallbacks ||
 		slices.Contains(w.Callbacks, c.Digest) {
 		return
@@ -199,8 +195,11 @@ func (d *decision) instead(id verification.NodeID, n workflow.Node) {
 		ok = false // the group says whether the run needs the answer
 	}
 	f := ResultUnavailable{Node: id}
-	if ok {
+	switch {
+	case ok, groupOf(id) == "" && !alone(id) && screens(d, id, n):
 		f.Data = d.run.step(id).withoutAnswer()
+	case groupOf(id) != "" && screens(d, id, n): // whatever the group comes to
+		f.Data = verification.Data(`{"source_ok":false}`)
 	}
 	d.add(f)
 	switch {
@@ -209,7 +208,7 @@ func (d *decision) instead(id verification.NodeID, n workflow.Node) {
 	case ok:
 		d.goTo(to)
 	default:
-		d.add(Failed{Node: id, Error: d.unanswered(id, n)})
+		d.add(Failed{Node: id, Error: unanswered(n.CheckKey(id))})
 	}
 }
 
@@ -231,7 +230,7 @@ func (d *decision) jittered(wait time.Duration, c RecordFailure) time.Duration {
 }
 
 func (d *decision) redispatch() {
-	for _, w := range d.run.Waits() {
+	for _, w := range d.run.Waits {
 		if w.Kind == WaitRetry && !d.now.Before(w.At) {
 			n, _ := d.program.Node(w.Node)
 			d.dispatch(w.Node, n, w.Provider, false)

@@ -101,7 +101,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 	d := flows.Single(func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxDispatches: 3} })
 	j := begin(t, d, "")
 	for dispatch := 1; dispatch <= 3; dispatch++ {
-		if w := j.run.Wait; w.Kind != rules.WaitResult || w.Dispatch != dispatch || w.ProviderDispatches != dispatch {
+		if w := j.run.Wait(); w.Kind != rules.WaitResult || w.Dispatch != dispatch || w.ProviderDispatches != dispatch {
 			t.Fatalf("the run waits for %+v, want dispatch %d", w, dispatch)
 		}
 		if got := j.detail().Checks[0].Status; got != rules.StepRunning {
@@ -114,7 +114,7 @@ func TestRetriesGoOnUntilTheLastDispatch(t *testing.T) {
 		if got := j.detail().Checks[0].Status; got != rules.StepPending {
 			t.Errorf("dispatch %d is scheduled: the check is %s, want pending", dispatch+1, got)
 		}
-		j.now = j.run.Wait.At.Add(-time.Microsecond)
+		j.now = j.run.Wait().At.Add(-time.Microsecond)
 		if got := flows.Outcome(j.try(rules.Redispatch{})); got != "nothing" {
 			t.Errorf("Redispatch before its time = %s, want nothing", got)
 		}
@@ -140,16 +140,16 @@ func TestPermanentFailureIsNotRetried(t *testing.T) {
 func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 	j := begin(t, flows.Single(func(n *workflow.Node) { n.Fallback = "backup" }), "")
 	j.noResult(false).redispatch().noResult(false)
-	w := j.run.Wait
+	w := j.run.Wait()
 	if w.Kind != rules.WaitResult || w.Provider != "backup" || w.Dispatch != 3 || w.ProviderDispatches != 1 {
 		t.Fatalf("after the last retry the run waits for %+v, want dispatch 3 by backup", w)
 	}
 	j.noResult(false)
-	if w := j.run.Wait; w.Kind != rules.WaitRetry {
+	if w := j.run.Wait(); w.Kind != rules.WaitRetry {
 		t.Fatalf("the fallback is retried as well; the run waits for %+v", w)
 	}
 	j.redispatch()
-	if w := j.run.Wait; w.Provider != "backup" || w.Dispatch != 4 || w.ProviderDispatches != 2 {
+	if w := j.run.Wait(); w.Provider != "backup" || w.Dispatch != 4 || w.ProviderDispatches != 2 {
 		t.Fatalf("the retry is %+v, want dispatch 4 by backup", w)
 	}
 	failed := j.fork().noResult(false)
@@ -165,8 +165,8 @@ func TestFallbackAnswersAfterTheLastRetry(t *testing.T) {
 func TestUnknownOutcomeIsAPermanentFailure(t *testing.T) {
 	j := begin(t, flows.Single(func(n *workflow.Node) { n.Fallback = "backup" }), "").result("perhaps", "")
 	failure, _ := j.history[2].Fact.(rules.DispatchFailed)
-	if failure.Cause != `the provider returned the unknown outcome "perhaps"` || j.run.Wait.Provider != "backup" {
-		t.Errorf("the failure is %+v and the run waits for %+v", failure, j.run.Wait)
+	if failure.Cause != `the provider returned the unknown outcome "perhaps"` || j.run.Wait().Provider != "backup" {
+		t.Errorf("the failure is %+v and the run waits for %+v", failure, j.run.Wait())
 	}
 }
 
@@ -195,7 +195,7 @@ func TestRetriesWaitBetweenHalfOfTheBackoffAndAllOfIt(t *testing.T) {
 		j.run.ID = verification.RunID(strings.Repeat("x", i)) // the share follows from it
 		for failed, backoff := range []float64{2, 4, 8, 16, 20, 20, 20} {
 			j.noResult(false)
-			wait := j.run.Wait.At.Sub(j.now).Seconds()
+			wait := j.run.Wait().At.Sub(j.now).Seconds()
 			if wait < backoff/2-1e-6 || wait > backoff {
 				t.Fatalf("after %d failures the wait is %gs, want half of %gs to all of it", failed+1, wait, backoff)
 			}

@@ -66,14 +66,14 @@ func TestConsentRefusesAnythingElse(t *testing.T) {
 
 func TestSubmitAnswersOnlyTheWaitItWasMeantFor(t *testing.T) {
 	j := begin(t, flows.Loop(), "")
-	first := j.run.Wait.Number
+	first := j.run.Wait().Number
 	if first != 2 || j.run.Summary().WaitNumber != first {
 		t.Fatalf("the first wait is number %d, want the length of the history, 2", first)
 	}
 	j.submit(`{"pan":"x"}`).fail() // back to the customer
-	second := j.run.Wait.Number
-	if second == first || j.run.Wait.Signal != "details_submitted" {
-		t.Fatalf("the run waits for %+v, want details once more", j.run.Wait)
+	second := j.run.Wait().Number
+	if second == first || j.run.Wait().Signal != "details_submitted" {
+		t.Fatalf("the run waits for %+v, want details once more", j.run.Wait())
 	}
 	submit := rules.Submit{Signal: "details_submitted", Payload: flows.Data(t, `{"pan":"y"}`)}
 	for _, c := range []struct {
@@ -147,7 +147,7 @@ func TestArrivalCountsAsActivity(t *testing.T) {
 		t.Errorf("coming within the second the run parked = %s, want nothing", got)
 	}
 	j.after(9 * time.Minute).do(rules.OpenJourney{})
-	parked := j.run.Wait.Number
+	parked := j.run.Wait().Number
 	if s := j.run.Summary(); !s.AbandonAt.Equal(j.now.Add(10*time.Minute)) || s.WaitNumber != 2 {
 		t.Errorf("summary = %+v, want idle since now at wait 2", s)
 	}

@@ -4,6 +4,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,6 +38,63 @@ func (d *decision) groupBegan(f GroupBegan) {
 	d.add(f)
 }
 
+// withoutMembers reports whether a visit of a group would call no member, because their conditions leave all of them out, of each
+// element if it has for_each; and the values that say so. A group whose list is empty, too long or not to be had has a visit.
+func (d *decision) withoutMembers(id verification.NodeID, n workflow.Node) (seen map[string]any, out bool) {
+	if !n.Spares() {
+		return nil, false
+	}
+	if n.ForEach == "" {
+		return d.leavesOut(id, n)
+	}
+	items, err := d.program.Elements(id, d.run.scope())
+	if err != nil || len(items) == 0 || len(items) > n.MaxElements() {
+		return nil, false
+	}
+	began := GroupBegan{Node: id, Type: n.Type, Each: true, Elements: len(items)}
+	if began.Items, err = verification.NewData(map[string]any{itemsField: items}); err != nil {
+		return nil, false
+	}
+	trial, seen := d.supposing(began), map[string]any{}
+	for i := range items {
+		read, out := trial.leavesOut(id.Element(i+1), n)
+		if !out {
+			return nil, false
+		}
+		maps.Copy(seen, read)
+	}
+	return seen, true
+}
+
+// leavesOut reports whether a visit of a group, or of an element that is one, would call no member, and the values that say so.
+func (d *decision) leavesOut(group verification.NodeID, n workflow.Node) (seen map[string]any, out bool) {
+	if !n.Spares() {
+		return nil, false
+	}
+	trial := d.supposing(GroupBegan{Node: group, Type: n.Type})
+	seen, scope := map[string]any{}, trial.run.scopeAt(group)
+	for _, m := range n.Members {
+		condition := d.program.When(group.Member(m.Name))
+		if condition == nil {
+			return nil, false
+		}
+		holds, read, err := condition.Holds(scope)
+		if err != nil || holds {
+			return nil, false
+		}
+		maps.Copy(seen, read)
+	}
+	return seen, true
+}
+
+// supposing returns a decision on the run as it would be after a group begins.
+func (d *decision) supposing(f GroupBegan) *decision {
+	trial := *d
+	trial.run.own = ownership{}
+	trial.run.evolve(Event{At: d.now, Fact: f})
+	return &trial
+}
+
 // beginEach begins the elements of a node with for_each.
 func (d *decision) beginEach(id verification.NodeID, n workflow.Node) (next verification.NodeID, ok bool) {
 	items, err := d.program.Elements(id, d.run.scope())
@@ -44,13 +102,18 @@ func (d *decision) beginEach(id verification.NodeID, n workflow.Node) (next veri
 		d.abort(id, fmt.Sprintf("for_each: %v", err))
 		return "", false
 	}
-	f := GroupBegan{Node: id, Type: n.Type, Label: n.Title(id), Each: true, Elements: len(items)}
+	f := GroupBegan{Node: id, Type: n.Type, Label: n.Title(id), Each: true, Elements: len(items), Screens: screening(&d.program, n)}
 	if n.Type == workflow.NodeCheck {
 		f.Key = n.CheckKey(id)
 	}
 	if len(items) > n.MaxElements() {
 		d.groupBegan(f)
-		d.add(GroupDecided{Node: id, Type: n.Type, Data: verification.DataOf(map[string]any{fieldAnalysis: false, "elements": len(items)})})
+		long := GroupDecided{Node: id, Type: n.Type, Data: verification.DataOf(map[string]any{fieldAnalysis: false, "elements": len(items)})}
+		for _, m := range n.Members {
+			member := id.Member(m.Name)
+			long.Checks = append(long.Checks, workflow.CheckInfo{Key: m.Check().CheckKey(member), Label: d.label(member)})
+		}
+		d.add(long)
 		return d.leaveGroup(id, n)
 	}
 	if len(items) > 0 {
@@ -69,7 +132,9 @@ func (d *decision) beginEach(id verification.NodeID, n workflow.Node) (next veri
 		case n.Type == workflow.NodeCheck:
 			d.dispatch(element, n, n.Provider, true)
 		default:
-			if d.beginGroup(element, n); !d.live() {
+			if seen, out := d.leavesOut(element, n); out {
+				d.skip(element, "", seen)
+			} else if d.beginGroup(element, n); !d.live() {
 				return "", false
 			}
 		}
@@ -82,12 +147,16 @@ func (d *decision) beginEach(id verification.NodeID, n workflow.Node) (next veri
 
 // await parks the run on its customer.
 func (d *decision) await(id verification.NodeID, n workflow.Node) {
-	d.add(CustomerAwaited{Node: id, Type: n.Type, Label: d.label(id), Signal: n.SignalName(id.InDefinition())})
+	d.add(CustomerAwaited{Node: id, Type: n.Type, Label: d.label(id), Signal: n.SignalName(id)})
 }
 
 // beginGroup begins a visit of a group of checks, and reports whether it is decided at once.
 func (d *decision) beginGroup(id verification.NodeID, n workflow.Node) (decided bool) {
-	d.groupBegan(GroupBegan{Node: id, Type: n.Type, Label: d.label(id)})
+	f := GroupBegan{Node: id, Type: n.Type, Label: d.label(id)}
+	if _, element, _ := id.Parts(); element == 0 {
+		f.Screens = screening(&d.program, n)
+	}
+	d.groupBegan(f)
 	return d.callMembers(id, n) && d.decideGroup(id, n)
 }
 
@@ -140,6 +209,7 @@ type members struct {
 	called                        int // or yet to be called
 	lacking                       []verification.NodeID
 	waiting                       bool // for a member that was called
+	screening                     bool // for one of them that screens
 }
 
 // count counts the members of a group. A member that is yet to be called is open.
@@ -155,6 +225,7 @@ func (d *decision) count(g Group, n workflow.Node) (c members) {
 		case !s.finished():
 			c.open++
 			c.waiting = true
+			c.screening = c.screening || screens(d, id, m.Check())
 		case s.unavailable:
 			c.undetermined++
 			c.lacking = append(c.lacking, id)
@@ -167,7 +238,8 @@ func (d *decision) count(g Group, n workflow.Node) (c members) {
 }
 
 // decideGroup decides a group of checks as far as the answers of its members do, whichever came first, and calls the next
-// member if it has one. It reports whether the group is decided.
+// member if it has one. The answer of a member that screens is awaited once it was called. It reports whether the group is
+// decided.
 func (d *decision) decideGroup(id verification.NodeID, n workflow.Node) bool {
 	for { // each turn calls or leaves out a member
 		g, _ := d.run.Group(id)
@@ -178,12 +250,13 @@ func (d *decision) decideGroup(id verification.NodeID, n workflow.Node) bool {
 		}
 		met, cannot := c.confirmed >= need, c.confirmed+c.open+c.undetermined < need
 		unavailable := c.confirmed+c.open < need && c.confirmed+c.undetermined >= need
-		if !met && !cannot && !unavailable || c.waiting && n.Finish == workflow.FinishAll {
+		if !met && !cannot && !unavailable || c.waiting && n.Finish == workflow.FinishAll || c.screening {
 			if c.waiting || !d.callMembers(id, n) {
 				return false
 			}
 			continue
 		}
+		leaveOutScreenings(d, id, n)
 		f := GroupDecided{Node: id, Type: n.Type, Passed: met, Unavailable: unavailable}
 		to := n.OnNotMet
 		if f.Unavailable {
@@ -206,6 +279,9 @@ func (d *decision) decideEach(id verification.NodeID, n workflow.Node) bool {
 	for i := range g.Elements {
 		element := id.Element(i + 1)
 		status, unavailable := StepRunning, false
+		if slices.Contains(g.skipped, element) {
+			continue
+		}
 		if n.Type == workflow.NodeChecks {
 			if sub, _ := d.run.Group(element); sub.began > g.began {
 				status, unavailable = sub.Status, sub.Unavailable
@@ -230,12 +306,13 @@ func (d *decision) decideEach(id verification.NodeID, n workflow.Node) bool {
 // leaveGroup returns where a run goes from a node whose group is decided. ok is false if the run ends.
 func (d *decision) leaveGroup(id verification.NodeID, n workflow.Node) (next verification.NodeID, ok bool) {
 	g, _ := d.run.Group(id)
-	to, failure := n.OnFailed, d.notPassed(id, n)
+	key := d.failing(g, n)
+	to, failure := n.OnFailed, notPassed(key)
 	if n.Type == workflow.NodeChecks {
 		to = n.OnNotMet
 	}
 	if g.Unavailable {
-		to, failure = n.OnUnavailable, d.unanswered(id, n)
+		to, failure = n.OnUnavailable, unanswered(key)
 	}
 	if g.Status == StepPassed || n.Type == workflow.NodeCustomerInput {
 		return n.Next, true
@@ -246,15 +323,36 @@ func (d *decision) leaveGroup(id verification.NodeID, n workflow.Node) (next ver
 	return next, ok
 }
 
+// failing returns the key of the check that kept a group from passing: of the first member, in the order of the file, that has failed or,
+// if none has, that does not confirm or has no answer.
+func (d *decision) failing(g Group, n workflow.Node) string {
+	if n.Type != workflow.NodeChecks {
+		return n.CheckKey(g.Node)
+	}
+	answers := d.run.called(g)
+	for _, is := range []func(s *Step) bool{
+		func(s *Step) bool { return s.Status == StepFailed && s.Confirms != nil && !*s.Confirms },
+		func(s *Step) bool { return s.Confirms != nil && !*s.Confirms },
+		func(s *Step) bool { return s.unavailable },
+		func(*Step) bool { return true },
+	} {
+		for _, m := range n.Members {
+			key := m.Check().CheckKey(g.Node.Member(m.Name))
+			if slices.ContainsFunc(answers, func(s *Step) bool { return s.Key == key && is(s) }) {
+				return key
+			}
+		}
+	}
+	return n.Members[0].Check().CheckKey(g.Node.Member(n.Members[0].Name)) // no member was called
+}
+
 // notPassed returns the error of a run whose check did not pass.
-func (d *decision) notPassed(id verification.NodeID, n workflow.Node) RunError {
-	key := n.CheckKey(id)
+func notPassed(key string) RunError {
 	return RunError{Code: CodeCheckFailed, Check: key, Message: "The check " + key + " did not pass."}
 }
 
 // unanswered returns the error of a run whose check has no answer.
-func (d *decision) unanswered(id verification.NodeID, n workflow.Node) RunError {
-	key := n.CheckKey(id)
+func unanswered(key string) RunError {
 	return RunError{Code: CodeCheckUnavailable, Check: key, Message: "The source of the check " + key + " gave no answer."}
 }
 
@@ -270,28 +368,22 @@ func (d *decision) label(id verification.NodeID) string {
 	return workflow.ElementLabel(of, element, g.Elements) + strings.TrimPrefix(def.Label(id.InDefinition()), of)
 }
 
-// confirms returns whether the answer of a member of a group confirms. ok is false if that cannot be told, and the run has
-// failed.
-func (d *decision) confirms(c *RecordResult, status StepStatus) (_ *bool, ok bool) {
+// confirms returns whether the answer of a member of a group confirms: what is recorded of it, and its data as the source said it. ok is
+// false if that cannot be told, and the run has failed.
+func (d *decision) confirms(f ResultRecorded, status StepStatus, said verification.Data) (_ *bool, ok bool) {
 	yes := status == StepPassed
-	if until := d.program.Until(c.Node); until != nil {
-		step, _ := d.run.Step(c.Node)
-		step.Status, step.Data = status, c.Data
-		_, _, name := c.Node.Parts()
-		scope, member := d.run.scopeAt(c.Node), step.values(verification.NodeID(name))
+	if until := d.program.Until(f.Node); until != nil {
+		step, _ := d.run.Step(f.Node)
+		step.Status, step.Data, step.Screening, step.flags = status, said, f.Screening, reasonsOf(f.Data, f.Screening)
+		_, _, name := f.Node.Parts()
+		scope, member := d.run.scopeAt(f.Node), step.values(verification.NodeID(name))
 		scope.Member = &member
 		holds, _, err := until.Holds(scope)
 		if err != nil {
-			d.abort(c.Node, fmt.Sprintf("until: %v", err))
+			d.abort(f.Node, fmt.Sprintf("until: %v", err))
 			return nil, false
 		}
 		yes = holds
 	}
 	return &yes, true
-}
-
-// alone reports whether a step is a node of the definition: no member of a group, and no element of a list.
-func alone(step verification.NodeID) bool {
-	node, _, _ := step.Parts()
-	return node == step
 }

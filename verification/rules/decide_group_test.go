@@ -22,6 +22,20 @@ var memberAnswers = []string{"passed", "failed", "no_coverage", "inconclusive", 
 type group struct {
 	need    workflow.Need
 	answers []string
+	screens []bool // whether each member screens; nil for none
+}
+
+// awaits reports whether a member that screens was called and has no answer yet.
+func (g group) awaits(order workflow.Order, known []bool, waits []rules.Wait) bool {
+	if order != "" {
+		return waits[0].Provider == flows.Screener
+	}
+	for i, screens := range g.screens {
+		if screens && !known[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // outcome is what a group comes to: it depends on nothing but its answers.
@@ -44,6 +58,8 @@ func (g group) outcome() string {
 		need = max(1, called)
 	}
 	switch {
+	case called == 0:
+		return "skipped"
 	case confirmed >= need:
 		return "met"
 	case confirmed+unknown >= need:
@@ -59,7 +75,7 @@ func (g group) decided(known []bool) bool {
 	try = func(i int, chosen []string) {
 		switch {
 		case i == len(g.answers):
-			outcomes[group{g.need, chosen}.outcome()] = true
+			outcomes[group{need: g.need, answers: chosen}.outcome()] = true
 		case known[i]:
 			try(i+1, append(slices.Clip(chosen), g.answers[i]))
 		default:
@@ -80,6 +96,9 @@ func (g group) definition(order workflow.Order, finish workflow.Finish, each str
 	}
 	for i, a := range g.answers {
 		m := workflow.Member{Name: fmt.Sprintf("m%d", i), Provider: "registry", Retry: &workflow.Retry{MaxDispatches: 1}}
+		if g.screens != nil && g.screens[i] {
+			m.Provider = flows.Screener
+		}
 		if a == "left out" {
 			m.When = "again wanted"
 		}
@@ -96,14 +115,14 @@ func (g group) definition(order workflow.Order, finish workflow.Finish, each str
 func (g group) answer(j *journey, step verification.NodeID) (i int) {
 	_, _, member := step.Parts()
 	_, _ = fmt.Sscanf(member, "m%d", &i)
-	run, waits := j.run.Facing(step)
+	w, waits := j.run.WaitAt(step)
 	if !waits {
 		j.t.Fatalf("the run does not wait for %s", step)
 	}
 	if a := g.answers[i]; a == "outage" {
-		j.do(rules.RecordFailure{Node: step, Dispatch: run.Wait.Dispatch, Cause: "down"})
+		j.do(rules.RecordFailure{Node: step, Dispatch: w.Dispatch, Cause: "down"})
 	} else {
-		j.do(rules.RecordResult{Node: step, Dispatch: run.Wait.Dispatch, Outcome: verification.CheckOutcome(a)})
+		j.do(rules.RecordResult{Node: step, Dispatch: w.Dispatch, Outcome: verification.CheckOutcome(a)})
 	}
 	return i
 }
@@ -112,6 +131,7 @@ func anyGroup(t *rapid.T, of []string) group {
 	members := rapid.IntRange(1, 5).Draw(t, "members")
 	g := group{answers: rapid.SliceOfN(rapid.SampledFrom(of), members, members).Draw(t, "answers")}
 	g.need = workflow.Need(rapid.IntRange(0, members).Draw(t, "need"))
+	g.screens = rapid.SliceOfN(rapid.Bool(), members, members).Draw(t, "screens")
 	return g
 }
 
@@ -131,7 +151,7 @@ func TestAGroupIsDecidedByItsAnswers(t *testing.T) {
 			known[i] = a == "left out" && order == ""
 		}
 		for open := true; open; {
-			waits := j.run.Waits()
+			waits := j.run.Waits
 			if waits[0].Kind == rules.WaitReview {
 				break
 			}
@@ -146,21 +166,31 @@ func TestAGroupIsDecidedByItsAnswers(t *testing.T) {
 					known[k] = true
 				}
 			}
-			open = j.run.Wait.Kind != rules.WaitReview
+			open = j.run.Wait().Kind != rules.WaitReview
 			all := !slices.Contains(known, false)
 			decided := g.decided(known)
 			for k := i + 1; !decided && order != "" && k < len(g.answers) && g.answers[k] == "left out"; k++ {
 				known[k] = true
 				decided = g.decided(known)
 			}
-			if want := decided && (finish == "" || all); want == open {
+			if want := decided && (finish == "" || all) && !g.awaits(order, known, j.run.Waits); want == open {
 				t.Fatalf("after %v of %v the group is open: %t, want %t", known, g, open, !want)
 			}
 		}
-		if got := strings.ReplaceAll(string(j.run.Wait.Node), "_", " "); got != g.outcome() {
-			t.Fatalf("%v leads to %q, want %q", g, got, g.outcome())
+		want := g.outcome()
+		if want == "skipped" {
+			want = "met"
+		}
+		if got := strings.ReplaceAll(string(j.run.Wait().Node), "_", " "); got != want {
+			t.Fatalf("%v leads to %q, want %q", g, got, want)
 		}
 		equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+		if _, visited := j.run.Group("address"); g.outcome() == "skipped" {
+			if visited {
+				t.Errorf("%v, of which every member is left out, is visited", g)
+			}
+			return
+		}
 		status := rules.StepFailed
 		if g.outcome() == "met" {
 			status = rules.StepPassed
@@ -179,7 +209,7 @@ func TestTheOrderOfAnswersDoesNotCount(t *testing.T) {
 		for range 3 {
 			j := begin(t, g.definition("", workflow.FinishAll, ""), "")
 			for {
-				waits := j.run.Waits()
+				waits := j.run.Waits
 				if waits[0].Kind == rules.WaitReview {
 					break
 				}
@@ -201,18 +231,24 @@ func TestEachElementIsDecidedByItself(t *testing.T) {
 		first := anyGroup(t, memberAnswers[:5])
 		elements := []group{first}
 		for range rapid.IntRange(0, 3).Draw(t, "more") {
-			elements = append(elements, group{first.need, rapid.SliceOfN(rapid.SampledFrom(memberAnswers[:5]), len(first.answers), len(first.answers)).Draw(t, "answers")})
+			elements = append(elements, group{need: first.need, answers: rapid.SliceOfN(rapid.SampledFrom(memberAnswers[:5]), len(first.answers), len(first.answers)).Draw(t, "answers"), screens: first.screens})
 		}
 		list := strings.TrimSuffix(strings.Repeat("{},", len(elements)), ",")
 		j := begin(t, first.definition(rapid.SampledFrom([]workflow.Order{"", workflow.OrderOneByOne}).Draw(t, "order"), "", "input.list"), `{"list":[`+list+`]}`)
-		for j.run.Wait.Kind != rules.WaitReview {
-			step := rapid.SampledFrom(j.run.Waits()).Draw(t, "next").Node
+		for j.run.Wait().Kind != rules.WaitReview {
+			step := rapid.SampledFrom(j.run.Waits).Draw(t, "next").Node
 			_, n, _ := step.Parts()
 			elements[n-1].answer(j, step)
 		}
-		want := "met"
+		want, skipped := "met", 0
 		for i, g := range elements {
 			o := g.outcome()
+			if got, visited := j.run.Group(verification.NodeID("address").Element(i + 1)); o == "skipped" {
+				if skipped++; visited {
+					t.Errorf("element %d of %v, of which every member is left out, is visited: %+v", i+1, elements, got)
+				}
+				continue
+			}
 			if o == "not met" || o == "unavailable" && want == "met" {
 				want = o
 			}
@@ -224,11 +260,54 @@ func TestEachElementIsDecidedByItself(t *testing.T) {
 				t.Errorf("element %d of %v is %s, want %s", i+1, elements, got.Status, status)
 			}
 		}
-		if got := strings.ReplaceAll(string(j.run.Wait.Node), "_", " "); got != want {
+		if got := strings.ReplaceAll(string(j.run.Wait().Node), "_", " "); got != want {
 			t.Errorf("%v leads to %q, want %q", elements, got, want)
+		}
+		if _, visited := j.run.Group("address"); visited == (skipped == len(elements)) {
+			t.Errorf("the node of %v is visited: %t, want it skipped only if all elements are", elements, visited)
 		}
 		equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
 	})
+}
+
+// A group of which every member is left out is passed by, as by a condition of its own.
+func TestAGroupWithoutMembersIsSkipped(t *testing.T) {
+	left := group{answers: []string{"left out", "left out"}, screens: []bool{true, false}}
+	own := flows.Define("address", flows.Nodes{"address": flows.CheckNode("Address", "met"), "met": flows.ReviewNode("met", "done"), "done": flows.EndNode()})
+	flows.Edit("address", func(n *workflow.Node) { n.When = "again wanted" })(&own)
+	for name, d := range map[string]workflow.Definition{
+		"together":   left.definition("", "", ""),
+		"all":        left.definition("", workflow.FinishAll, ""),
+		"one by one": left.definition(workflow.OrderOneByOne, "", ""),
+		"each":       left.definition("", "", "input.list"),
+		"own":        own,
+	} {
+		j := begin(t, d, `{"list":[{},{}]}`)
+		got := fmt.Sprint(rules.Transitions("", j.history), len(j.history), j.run.Groups, j.run.Unscreened, j.detail().Checks)
+		if want := "[{ address } {address met next}] 3 [] [] []"; got != want {
+			t.Errorf("%s: the run is %s, want %s", name, got, want)
+		}
+		r := rules.MakeReport(flows.RunID, j.history, j.now)
+		if len(r.Cards) != 1 || len(r.Groups) != 0 {
+			t.Errorf("%s: the report has the cards %+v and the groups %+v, want the card of the review alone", name, r.Cards, r.Groups)
+		}
+		equal(t, name, rules.Fold(flows.RunID, j.history), j.run)
+	}
+}
+
+// A history of a release before has a visit of a group without members, and folds as it did.
+func TestAVisitWithoutMembersFoldsAsBefore(t *testing.T) {
+	d := group{answers: []string{"left out"}}.definition("", "", "")
+	j := begin(t, d, "")
+	at := j.history[0].At
+	before := append(slices.Clone(j.history[:1]), rules.Event{At: at, Fact: rules.GroupBegan{Node: "address", Type: workflow.NodeChecks, Label: "Address", Visit: 1}},
+		rules.Event{At: at, Fact: rules.Skipped{Node: "address.m0"}}, rules.Event{At: at, Fact: rules.GroupDecided{Node: "address", Type: workflow.NodeChecks}},
+		rules.Event{At: at, Fact: rules.ReviewAsked{Node: "not_met", Label: "not met"}})
+	run := rules.Fold(flows.RunID, before)
+	groups := run.ReportGroups(d)
+	if len(groups) != 1 || groups[0].Status != rules.GroupNotMet || groups[0].Members[0].Answer != rules.AnswerLeftOut || run.Wait().Node != "not_met" {
+		t.Errorf("the groups are %+v at %s, want one that is not met, without its member", groups, run.Wait().Node)
+	}
 }
 
 // eachOwner checks each owner of a list.
@@ -240,8 +319,8 @@ func eachOwner() workflow.Definition {
 
 func TestEachOwnerIsAStepOfItsOwn(t *testing.T) {
 	j := begin(t, eachOwner(), `{"list":["Asha","Ravi","Mira"]}`)
-	third, _ := j.run.Facing("owners[3]")
-	request, err := third.Request(j.program, flows.TenantID)
+	third, _ := j.run.WaitAt("owners[3]")
+	request, err := j.run.Request(j.program, flows.TenantID, third)
 	if err != nil || fmt.Sprint(request.With) != "map[at:3 of:Mira]" || request.IdempotencyKey != string(flows.RunID)+"/owners[3]/1" {
 		t.Errorf("the third owner is asked for with %v as %s, %v", request.With, request.IdempotencyKey, err)
 	}
@@ -330,20 +409,23 @@ func (f fates) next(r rules.Run, w rules.Wait) rules.Command {
 }
 
 // The path and the end of a run do not depend on the order in which its checks answer, whatever its definition and history. If no
-// group is decided before all of its members have answered, nothing that a person or a client is told of the run does.
+// group is decided before all of its members have answered, nothing that a person or a client is told of the run does: else an error
+// names a member that had its answer.
 func TestNoOrderOfAnswersChangesARun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, input, f := flows.AnyDefinition(t), string(flows.AnyInput(t)), fates{t, map[string]string{}}
 		d.FourEyes = false
 		cancels := false
-		for _, n := range d.Nodes {
+		for id, n := range d.Nodes {
+			n.FourEyes = false
+			d.Nodes[id] = n
 			cancels = cancels || n.Type == workflow.NodeChecks && n.Order == "" && n.Finish == ""
 		}
 		ends, told := map[string]bool{}, map[string]bool{}
 		for range 3 {
 			j := begin(t, d, input)
 			for i := 0; j.run.Ended == "" && i < 100; i++ {
-				w := rapid.SampledFrom(j.run.Waits()).Draw(t, "next")
+				w := rapid.SampledFrom(j.run.Waits).Draw(t, "next")
 				if w.Kind == rules.WaitRetry && j.now.Before(w.At) {
 					j.now = w.At
 				}
@@ -354,13 +436,18 @@ func TestNoOrderOfAnswersChangesARun(t *testing.T) {
 				j.do(c)
 			}
 			equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+			everyScreeningIsAnsweredOrTold(t, j)
 			if j.run.Ended == "" {
 				return // in a loop of reviews
 			}
 			detail, report := j.detail(), j.report()
-			ends[fmt.Sprint(detail.Status, j.run.EndNode, detail.Error, rules.Transitions("", j.history))] = true
+			failure := rules.RunError{}
+			if detail.Error != nil {
+				failure = *detail.Error
+			}
+			ends[fmt.Sprint(detail.Status, j.run.EndNode, failure.Code, rules.Transitions("", j.history), j.run.Unscreened)] = true
 			slices.SortStableFunc(detail.Flags, func(a, b rules.Flag) int { return strings.Compare(string(a.NodeID), string(b.NodeID)) })
-			said := fmt.Sprint(detail.Decision, detail.Flags, detail.Checks)
+			said := fmt.Sprint(failure, detail.Decision, detail.Flags, detail.Checks)
 			slices.SortStableFunc(report.Cards, func(a, b rules.Card) int { return strings.Compare(string(a.NodeID), string(b.NodeID)) })
 			for _, c := range report.Cards {
 				said += fmt.Sprint("\n", c.NodeID, c.Label, c.Status, c.Reason, c.Dispatches, c.Data, len(c.Visits))

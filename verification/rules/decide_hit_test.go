@@ -23,7 +23,7 @@ func decides(node verification.NodeID, entry, digest string, m rules.HitMatch) r
 func doubtful(t *testing.T) *journey {
 	t.Helper()
 	j := checked(t)
-	w := j.run.Wait
+	w := j.run.Wait()
 	return j.do(rules.RecordResult{
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePassed, Data: flows.Data(t, `{"analysis_ok":false}`),
 		Screening: &verification.ScreeningResult{List: "sanctions", ListVersion: "v1", Hits: []verification.Hit{
@@ -109,14 +109,22 @@ func TestTheConcernCountsTheHitsThatAreLeft(t *testing.T) {
 	for _, want := range []struct {
 		entry, best   string
 		left, decided int
-	}{{"", "e-1", 2, 0}, {"e-1", "e-2", 1, 1}, {"e-2", "e-1", 0, 2}} {
+		unsure        int
+		match         rules.HitMatch
+	}{
+		{"", "e-1", 2, 0, 0, ""},
+		{"e-1", "e-2", 2, 0, 1, rules.MatchUnsure},
+		{"e-2", "e-1", 2, 0, 2, rules.MatchUnsure},
+		{"e-1", "e-2", 1, 1, 1, rules.MatchOther},
+		{"e-2", "e-1", 0, 2, 0, rules.MatchOther},
+	} {
 		if want.entry != "" {
 			digest := map[string]string{"e-1": "1"}[want.entry]
-			j.do(decides("pan", want.entry, digest, rules.MatchUnsure))
+			j.do(decides("pan", want.entry, digest, want.match))
 		}
 		v, _ := j.run.Review()
 		c := v.Concerns[0]
-		if c.Kind != rules.ConcernHit || c.Hit.ID != want.best || c.OpenHits() != want.left || c.DecidedHits != want.decided {
+		if c.Kind != rules.ConcernHit || c.Hit.ID != want.best || c.OpenHits() != want.left || c.DecidedHits != want.decided || c.UnsureHits != want.unsure {
 			t.Errorf("after the decision on %q: %+v of %s, %d left; want %+v", want.entry, c, c.Hit.ID, c.OpenHits(), want)
 		}
 	}
@@ -187,11 +195,15 @@ func TestAnApprovalOfAListedPersonNeedsNotes(t *testing.T) {
 		{"the same person, by a program", rules.MatchSame, program, nil},
 		{"the same person, rejected", rules.MatchSame, rejected, nil},
 		{"another person", rules.MatchOther, approve, nil},
-		{"not sure", rules.MatchUnsure, approve, nil},
-		{"nobody has decided", "", approve, nil},
+		{"not sure", rules.MatchUnsure, approve, rules.ErrNotesForUnsure},
+		{"not sure, with notes", rules.MatchUnsure, noted, nil},
+		{"not sure, by a program", rules.MatchUnsure, program, nil},
+		{"not sure, rejected", rules.MatchUnsure, rejected, nil},
+		{"nobody has decided", "", approve, rules.ErrNotesForUnsure},
+		{"nobody has decided, by a program", "", program, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			j := doubtful(t)
+			j := doubtful(t).do(decides("pan", "e-1", "1", rules.MatchOther))
 			if row.match != "" {
 				j.do(decides("pan", "e-2", "", row.match))
 			}

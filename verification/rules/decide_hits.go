@@ -6,6 +6,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -36,12 +37,12 @@ func (d *decision) recordHits(c RecordHits) error {
 	}
 	if len(hits) > 0 {
 		f := HitsFound{Node: c.Node, List: clean(c.List), ListVersion: clean(c.ListVersion), Hits: hits, Overruled: c.Overruled, Visit: earlier}
-		if earlier > 0 {
+		if earlier > 0 || s.Gone {
 			f.Asked = c.Asked
 		}
 		d.add(f)
 	}
-	cleared = slices.DeleteFunc(cleared, func(c Clearance) bool { return slices.ContainsFunc(s.Cleared, c.same) })
+	cleared = slices.DeleteFunc(cleared, func(c Clearance) bool { return slices.ContainsFunc(s.Cleared, c.Same) })
 	if len(cleared) > 0 {
 		d.add(HitsCleared{Node: c.Node, Cleared: cleared, Visit: earlier})
 	}
@@ -77,8 +78,12 @@ type HitDecision struct {
 	At    time.Time
 	Visit int // of the check: the decision is on a hit of this visit
 
-	seq int // of the event in the history, 1 for the first
+	seq   int // of the event in the history, 1 for the first
+	since int // of the first event of those that said the same of the hit, without another between
 }
+
+// about hides the method of HitDecided: a HitDecision is no fact.
+func (HitDecision) about() {} //nolint:unused // it hides another one
 
 // hit returns the hit that was decided.
 func (f HitDecided) hit() verification.ClearedHit {
@@ -122,7 +127,10 @@ func (d *decision) decideHit(c DecideHit) error {
 	if i < 0 {
 		return verification.Conflict("run", "the check does not have this hit, or has it no longer")
 	}
-	if earlier > 0 {
+	if c.Justified && c.Match == MatchOther && strings.TrimSpace(c.Reason) == "" && d.agrees(hits[i].Hit, c.Node, earlier) {
+		return verification.InvalidField("hit", "reason", "is required, because the name or a number and the birth date are the same")
+	}
+	if earlier > 0 || step.Gone {
 		decided.Asked = visit.asked()
 	} else if request, err := d.run.RequestAgain(d.program, "", c.Node); err == nil {
 		decided.Asked = AskedDigest(request.With)
@@ -137,16 +145,40 @@ func (d *decision) decideHit(c DecideHit) error {
 	return nil
 }
 
+// fold takes the verdict back: it was given without the hits, so the run needs another one.
+func (f HitsFound) fold(r *Run, at time.Time) {
+	if r.Decision() != DecisionReview { // else it needed one before
+		r.ReopenedAt = at
+	}
+	r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
+	r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })
+}
+
+func (f HitDecided) fold(r *Run, at time.Time) {
+	r.hits = r.hits.plus(verification.Person{Identity: f.Identity, Name: f.By})
+	r.withStep(f.Node, func(s *Step) { s.decided(f, at, r.Seq) })
+}
+
+func (f HitsCleared) fold(r *Run, _ time.Time) {
+	r.withStep(f.Node, func(s *Step) { s.clear(f.Cleared, cmp.Or(f.Visit, s.Visits)) })
+}
+
 // decided keeps a decision in place of an earlier one on the same hit.
 func (s *Step) decided(f HitDecided, at time.Time, seq int) {
-	newest := HitDecision{HitDecided: f, At: at, Visit: cmp.Or(f.Visit, s.Visits), seq: seq}
-	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool { return d.replacedBy(newest) })
+	newest := HitDecision{HitDecided: f, At: at, Visit: cmp.Or(f.Visit, s.Visits), seq: seq, since: seq}
+	others := slices.DeleteFunc(slices.Clone(s.HitDecisions), func(d HitDecision) bool {
+		replaced := d.replacedBy(newest)
+		if replaced && d.Match == f.Match {
+			newest.since = d.since
+		}
+		return replaced
+	})
 	s.HitDecisions = append(others, newest)
 }
 
-// replacedBy reports whether two decisions are on the same hit.
+// replacedBy reports whether two decisions are on the same hit. That is not known of one that was redacted.
 func (d HitDecision) replacedBy(newest HitDecision) bool {
-	return d.hit() == newest.hit() && d.Visit == newest.Visit
+	return d.Entry+d.Digest != "" && d.hit() == newest.hit() && d.Visit == newest.Visit
 }
 
 // visit returns the step with the screening, the later hits and the decisions of one visit. number
@@ -168,7 +200,7 @@ func (s Step) visit(number int) (_ Step, earlier int) {
 
 // asked returns what a check was asked on an earlier visit that has hits, see HitDecided.Asked.
 func (s Step) asked() string {
-	if s.Screening != nil {
+	if s.Screening != nil && len(s.Screening.Hits) > 0 {
 		return s.Screening.Asked
 	}
 	return s.Rescreened[0].Asked
@@ -203,7 +235,7 @@ func cleanHit(h verification.Hit) verification.Hit {
 // unchanged reports whether known is the same entry, and the entry has not changed since as
 // far as the digests tell.
 func unchanged(h, known verification.Hit) bool {
-	return known.ID == h.ID && (known.Digest == h.Digest || known.Digest == "" || h.Digest == "")
+	return known.ID == h.ID && (known.Digest == h.Digest || known.Digest == "" || h.Digest == "") || h.Was(known.ID, known.Digest)
 }
 
 // recorded returns what a run keeps of the result of a screening that left out the hits which

@@ -46,6 +46,25 @@ func TestOnlyHitsThatTheRunDoesNotKnowAreRecorded(t *testing.T) {
 	}
 }
 
+func TestAHitIsKnownByTheEarlierIDsOfItsEntry(t *testing.T) {
+	for _, c := range []struct {
+		known verification.Hit
+		want  int
+	}{
+		{verification.Hit{ID: "e-1", Digest: "d"}, 0},
+		{verification.Hit{ID: "line-9", Digest: "d"}, 0},
+		{verification.Hit{ID: "e-2", Digest: "d"}, 1}, // another entry that says the same
+		{verification.Hit{ID: "e-1", Digest: "c"}, 1}, // the entry has changed
+		{verification.Hit{ID: "line-9"}, 1},           // it is not known what it said
+	} {
+		j := checked(t).screened(verification.ScreeningResult{List: "own", Hits: []verification.Hit{c.known}})
+		j.do(rules.RecordHits{Node: "pan", List: "own", ListVersion: "v2", Hits: []verification.Hit{{ID: "e-9", Digest: "d", Formerly: []string{"e-1", "line-*"}}}})
+		if found := j.card("pan").Rescreened; len(found) != c.want {
+			t.Errorf("a hit that was %+v: recorded %+v, want %d", c.known, found, c.want)
+		}
+	}
+}
+
 func TestHitsInTheDataOfACheckAreNotKnown(t *testing.T) {
 	j := checked(t).result(verification.OutcomePassed, `{"list":"sanctions","list_version":"v1","hits":[{"id":"e-1"}]}`).found("e-1")
 	if found := j.card("pan").Rescreened; len(found) != 1 {

@@ -61,7 +61,7 @@ func TestResultThatIsPendingForTooLongFailsTheDispatch(t *testing.T) {
 		t.Errorf("after the timeout with a new handle: %+v, want a failed dispatch that is retried", failed)
 	}
 	j.redispatch().pend("ticket-3")
-	if got := j.run.Wait.PendingSince; !got.Equal(j.now) {
+	if got := j.run.Wait().PendingSince; !got.Equal(j.now) {
 		t.Errorf("the second dispatch pends since %v, want now", got)
 	}
 	if late := begin(t, polled(), "").pend("ticket-1").after(59 * time.Minute).pass(); late.status() != rules.StatusCompleted {
@@ -77,7 +77,7 @@ func TestFailedPollsAreRetried(t *testing.T) {
 	j := begin(t, d, "").pend("ticket-1").after(5 * time.Second)
 	for failures := 1; failures <= 2; failures++ {
 		j.noResult(false)
-		w, step := j.run.Wait, j.detail().Checks[0]
+		w, step := j.run.Wait(), j.detail().Checks[0]
 		backoff := time.Duration(4*failures) * time.Second
 		if w.Kind != rules.WaitPoll || w.PollFailures != failures || w.Handle != "ticket-1" || step.Status != rules.StepRunning {
 			t.Fatalf("after %d failed polls the run waits for %+v, and the check is %s", failures, w, step.Status)
@@ -95,8 +95,8 @@ func TestFailedPollsAreRetried(t *testing.T) {
 
 func TestPendingResultResetsTheCountOfFailedPolls(t *testing.T) {
 	j := begin(t, polled(), "").pend("ticket-1").noResult(false)
-	if got := flows.Kinds(j.pend("ticket-1").history[4:]); got != "result_pending" || j.run.Wait.PollFailures != 0 {
-		t.Errorf("still pending after a failed poll: %s with %d failures, want it recorded with none", got, j.run.Wait.PollFailures)
+	if got := flows.Kinds(j.pend("ticket-1").history[4:]); got != "result_pending" || j.run.Wait().PollFailures != 0 {
+		t.Errorf("still pending after a failed poll: %s with %d failures, want it recorded with none", got, j.run.Wait().PollFailures)
 	}
 	j.pass()
 	step, _ := j.run.Step("pan")

@@ -185,7 +185,7 @@ func TestDamagedVersionsEndTheRun(t *testing.T) {
 		{"an empty condition", "the condition was not compiled", flows.Nodes{"gate": flows.BranchNode("", "gate", "gate")}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: flows.Define("gate", c.nodes)}, flows.NewLanguage())
+			p, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: flows.Define("gate", c.nodes)}, flows.NewLanguage(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

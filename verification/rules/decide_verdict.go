@@ -4,6 +4,7 @@ package rules
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,21 +39,25 @@ func notesProblem(s string) string {
 // The conflicts of a verdict. Each is an verification.ErrConflict.
 var (
 	// ErrRunChanged is returned if the run has changed since the Seq that the reviewer saw.
-	ErrRunChanged error = verification.Conflict("run", "the run has changed since the reviewer saw it")
+	ErrRunChanged error = verification.ConflictFor("run_changed", "run", "the run has changed since the reviewer saw it")
 	// ErrClaimed is returned to a reviewer while another person has claimed the run.
-	ErrClaimed error = verification.Conflict("review",
+	ErrClaimed error = verification.ConflictFor("run_claimed", "review",
 		"another reviewer has claimed the run; wait until they release it or their claim ends, or take it over in the console")
-	// ErrNoPerson is returned when an API client gives a verdict that needs two reviewers.
-	ErrNoPerson error = verification.Conflict("run", "the verdict needs two reviewers; each of them must send the access token of a person")
+	// ErrNoPerson is returned when an API client gives a verdict that needs two reviewers, or asks the customer again instead.
+	ErrNoPerson error = verification.ConflictFor("no_person", "run", "the verdict needs two reviewers; each of them must send the access token of a person")
 	// ErrOwnProposal is returned to the reviewer who has proposed a verdict.
-	ErrOwnProposal error = verification.Conflict("run", "you have proposed a verdict; another reviewer must confirm it or send it back")
+	ErrOwnProposal error = verification.ConflictFor("own_proposal", "run", "you have proposed a verdict; another reviewer must confirm it or send it back")
 	// ErrMayBeProposer is returned for a confirmation by a reviewer who may be the one who
 	// has proposed the verdict, see Person.MayBe.
-	ErrMayBeProposer error = verification.Conflict("run", "you and the reviewer who proposed the verdict may be one person, since you have the same name "+
+	ErrMayBeProposer error = verification.ConflictFor("may_be_proposer", "run", "you and the reviewer who proposed the verdict may be one person, since you have the same name "+
 		"or used different ways to sign in; send it back, or let another reviewer confirm it")
 	// ErrNoProposal is returned if there is no proposal to send back.
 	ErrNoProposal error = verification.Conflict("run", "no verdict is proposed")
 )
+
+// ReasonOfRejection says that the reason of a verdict, the code of a reject reason, is for
+// rejections: an approval with a reason is refused.
+const ReasonOfRejection = "is only for a rejection"
 
 // ErrNotesForListed is returned to a reviewer who approves without notes a person or company
 // that a reviewer has found on a list. It is an verification.ErrInvalid.
@@ -78,7 +83,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 	if err := d.checkSeq(c.Seq); err != nil {
 		return err
 	}
-	w, live := d.run.Wait, d.live()
+	w, live := d.run.Wait(), d.live()
 	if live && w.Kind != WaitReview {
 		return notOpen(workflow.ReviewSignal)
 	}
@@ -89,7 +94,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 		Node: w.Node, Decision: c.Decision, Reason: c.Reason, Notes: c.Notes,
 		By: clean(c.By), Identity: clean(c.Identity), Request: c.Request,
 	}
-	if p := d.run.Proposal; d.run.Started.FourEyes && p.Decision == given.Decision {
+	if p := d.run.Proposal; d.run.FourEyes() && p.Decision == given.Decision {
 		given.Reason, given.Notes = cmp.Or(given.Reason, p.Reason), cmp.Or(given.Notes, p.Notes)
 	}
 	if c.Justified {
@@ -97,12 +102,17 @@ func (d *decision) verdict(c GiveVerdict) error {
 			return err
 		}
 	}
-	if d.run.Started.FourEyes {
+	if d.run.FourEyes() {
 		confirmed, err := d.confirm(given)
 		if err != nil || confirmed == nil {
 			return err
 		}
 		given = *confirmed
+		if c.Justified && given.Decision == DecisionApprove {
+			if err := d.checkSecond(); err != nil {
+				return err
+			}
+		}
 	}
 	d.add(given)
 	if live {
@@ -116,6 +126,12 @@ func (d *decision) verdict(c GiveVerdict) error {
 	return nil
 }
 
+// FourEyes reports whether a verdict needs two reviewers: every one on the run, or that of the review step that it waits at. After the
+// end of the run it is any review step of the run, so that one person does not replace the verdict of two.
+func (r Run) FourEyes() bool {
+	return r.Started.FourEyes || slices.ContainsFunc(r.Steps, func(s Step) bool { return s.fourEyes && (r.Ended != "" || r.Wait().Node == s.Node) })
+}
+
 // checkReason returns verification.ErrInvalid unless the reason of a verdict is empty or, for a
 // rejection, the code of a reject reason of the workflow.
 func (d *decision) checkReason(c GiveVerdict) error {
@@ -125,17 +141,20 @@ func (d *decision) checkReason(c GiveVerdict) error {
 	case c.Reason == "" || known && c.Decision == DecisionReject:
 		return nil
 	case known:
-		return verification.InvalidField("signal", "payload.reason", "is only for a rejection")
+		return verification.InvalidField("signal", "payload.reason", ReasonOfRejection)
 	}
 	return verification.InvalidField("signal", "payload.reason", "must be the code of a reject reason of the workflow")
 }
 
 // checkJustified returns verification.ErrInvalid unless a verdict has the reason and the notes that the
-// workflow asks its reviewers for, and an approval of somebody who is on a list has notes.
+// workflow asks its reviewers for, and an approval of somebody who is or may be on a list has notes.
 func (d *decision) checkJustified(v VerdictRecorded) error {
 	def, reject, silent := d.program.Version.Definition, v.Decision == DecisionReject, strings.TrimSpace(v.Notes) == ""
 	if silent && !reject && d.run.listed() {
 		return ErrNotesForListed
+	}
+	if silent && !reject && d.unsettled() {
+		return ErrNotesForUnsure
 	}
 	var problems []verification.FieldError
 	if reject && v.Reason == "" && len(def.RejectReasons) > 0 {
@@ -189,7 +208,7 @@ func (d *decision) returnProposal(c ReturnProposal) error {
 	case identity == "":
 		return ErrNoPerson
 	}
-	return d.sendBack(ProposalReturned{Node: d.run.Wait.Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
+	return d.sendBack(ProposalReturned{Node: d.run.Wait().Node, Notes: c.Notes, By: clean(c.By), Identity: identity})
 }
 
 // sendBack records that a proposal was sent back, unless that happened too often: then the

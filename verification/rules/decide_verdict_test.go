@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestVerdictRefusesNotesThatCannotBeStored(t *testing.T) {
@@ -267,6 +268,54 @@ func TestAProposalThatWasSentBackCanBeMadeAgainByAnyone(t *testing.T) {
 	want := []verification.FieldError{{Name: "payload.notes", Message: "must be at most 10000 characters"}}
 	if diff := cmp.Diff(want, flows.FieldsOf(t, err)); diff != "" {
 		t.Errorf("fields (-want +got):\n%s", diff)
+	}
+}
+
+// The step Manual review needs two people, and Second look one.
+func TestAReviewStepMayAskForTwoPeople(t *testing.T) {
+	d := flows.DeskFlow()
+	flows.Edit("review", func(n *workflow.Node) { n.FourEyes = true })(&d)
+	only := begin(t, d, wantsOne).submit(consents).pass()
+	for _, c := range []struct {
+		name    string
+		j       *journey
+		command rules.Command
+		want    string
+	}{
+		{"an API client", only, rules.GiveVerdict{Decision: rules.DecisionApprove}, "conflict"},
+		{"an API client asks again", only, rules.AskAgain{Step: "consent", Reasons: []string{"other"}}, "conflict"},
+		{"a person asks again", only, rules.AskAgain{Step: "consent", Reasons: []string{"other"}, Identity: "asha"}, "asked_again, customer_awaited"},
+		{"one person", only, verdictBy("asha", rules.DecisionApprove), "verdict_proposed"},
+		{"the same person again", only.fork().propose(), verdictBy("asha", rules.DecisionApprove), "conflict"},
+		{"an API client undoes a proposal", only.fork().propose(), rules.AskAgain{Step: "consent", Reasons: []string{"other"}}, "conflict"},
+		{"another person", only.fork().propose(), verdictBy("ravi", rules.DecisionApprove), "verdict_recorded, branch_taken, completed"},
+		{"another person, who does not agree", only.fork().propose(), verdictBy("ravi", rules.DecisionReject), "proposal_returned"},
+	} {
+		if got := flows.Outcome(c.j.try(c.command)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	over := only.fork().propose().do(verdictBy("ravi", rules.DecisionApprove))
+	if over.run.Ended == "" || over.decision() != rules.DecisionApprove {
+		t.Fatalf("the run is %s with the decision %q", over.status(), over.decision())
+	}
+	for who, want := range map[string]string{"": "conflict", "asha": "verdict_proposed"} {
+		if got := flows.Outcome(over.try(verdictBy(who, rules.DecisionReject))); got != want {
+			t.Errorf("one person, %q, replaces the verdict of two: %s, want %s", who, got, want)
+		}
+	}
+	historyFolds(t, over)
+
+	second := begin(t, d, wantsTwo).submit(consents).pass().propose().do(verdictBy("ravi", rules.DecisionApprove))
+	if second.run.Wait().Node != "again" {
+		t.Fatalf("the run waits at %s", second.run.Wait().Node)
+	}
+	if got := flows.Outcome(second.try(rules.GiveVerdict{Decision: rules.DecisionApprove})); got != "verdict_recorded, completed" {
+		t.Errorf("one verdict at the second step: %s", got)
+	}
+	none := begin(t, d, "").submit(consents).pass() // it never comes to the step
+	if got := flows.Outcome(none.try(rules.GiveVerdict{Decision: rules.DecisionReject})); got != "verdict_recorded" {
+		t.Errorf("a verdict on a run without the step: %s", got)
 	}
 }
 

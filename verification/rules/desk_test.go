@@ -313,6 +313,65 @@ func TestTheNoticeOfAReminder(t *testing.T) {
 	}
 }
 
+// Each row is a journey and the events of which it tells, with the decision of the notice.
+func TestWhatAJourneyTells(t *testing.T) {
+	twice := flows.Define("first", flows.Nodes{
+		"first": flows.ReviewNode("First", "gate"), "gate": flows.BranchNode("review wanted", "second", "pan"),
+		"pan": flows.CheckNode("PAN", "second"), "second": flows.ReviewNode("Second", "done"), "done": flows.EndNode(),
+	})
+	for _, c := range []struct {
+		name string
+		j    func() *journey
+		want string
+	}{
+		{"a review step", func() *journey { return atReview(t) }, "review_needed review"},
+		{
+			"a round", func() *journey { return atReview(t).do(askAgain("name")).submit(`{"name":"Asha Rao"}`).pass() },
+			"review_needed review, asked_again, review_needed review",
+		},
+		{
+			"a verdict that leads to the next review", func() *journey { return begin(t, twice, `{"review":true}`).approve("") },
+			"review_needed review, reviewed approve",
+		},
+		{
+			"a check between two reviews", func() *journey { return begin(t, twice, "").approve("").pass() },
+			"review_needed review, reviewed approve, review_needed review",
+		},
+		{
+			"an end with a flag", func() *journey {
+				return begin(t, flows.Single(nil), "").result(verification.OutcomePassed, `{"source_ok":false}`)
+			},
+			"review_needed review",
+		},
+		{"a clean end", func() *journey { return begin(t, flows.Single(nil), "").pass() }, ""},
+		{
+			"a form once more", func() *journey {
+				return begin(t, flows.Loop(), "").submit(`{"pan":"x"}`).fail().submit(`{"pan":"y"}`).fail()
+			},
+			"returned_to_customer, returned_to_customer",
+		},
+		{"a consent once more", func() *journey {
+			return begin(t, flows.Refusal(), "").submit(`{"consent_status":"declined"}`).reject("")
+		}, "review_needed review, reviewed reject, returned_to_customer reject"},
+	} {
+		j := c.j()
+		var got []string
+		for i := range j.history {
+			n, err := rules.NewNotice(rules.NoticeRef{Run: flows.RunID, Seq: i + 1}, j.history)
+			if err != nil {
+				continue
+			}
+			got = append(got, strings.TrimSpace(strings.TrimPrefix(string(n.Event), "run.")+" "+string(n.Decision)))
+			if n.Event == workflow.NoticeReturned && n.Run.Action != nil {
+				t.Errorf("%s: the notice has the action %+v", c.name, n.Run.Action)
+			}
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s tells of %q, want %q", c.name, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
 func TestAReminderNeedsADueTime(t *testing.T) {
 	d := dueSoon()
 	d.ReviewDueMinutes = 0

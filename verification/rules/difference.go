@@ -3,8 +3,10 @@
 package rules
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/internal/jsontext"
@@ -17,49 +19,143 @@ const (
 	fieldDiffers  = "differs"
 )
 
-// kindOf returns Comparison.Kind. Without one, the values are names of people if one of them is the name of
-// the subject, or is from a path whose last part is name or ends with _name.
-func kindOf(c workflow.Comparison, s *workflow.SubjectFields, values []FactValue) workflow.FactKind {
-	named := func(v FactValue) bool {
-		return slices.ContainsFunc(v.Reads, func(path string) bool {
-			last := path[strings.LastIndex(path, ".")+1:]
-			return last == "name" || strings.HasSuffix(last, "_name")
-		})
-	}
-	switch {
-	case c.Kind != "":
-		return c.Kind
-	case s != nil && slices.Contains(c.Of, s.Name), slices.ContainsFunc(values, named):
-		return workflow.FactPerson
-	}
-	return workflow.FactText
-}
-
 // compared returns the data of an answer of a step, after which the run goes to another
 // node: with the facts whose values now differ from it, as far as the workflow flags
 // them. A value is not compared with one that the run is sure to replace: the step of that one is
-// compared when the run has come to it again. to is empty if the run ends.
-func (d *decision) compared(node verification.NodeID, status StepStatus, data verification.Data, to verification.NodeID) verification.Data {
-	def := d.program.Version.Definition
-	if !slices.ContainsFunc(def.Compare, workflow.Comparison.Flags) || d.program.Facts() == nil {
-		return data
+// compared when the run has come to it again, or keeps its answer. to is empty if the run ends.
+func (d *decision) compared(node verification.NodeID, status StepStatus, data verification.Data, to verification.NodeID) (_ verification.Data, differs bool) {
+	if !d.compares() {
+		return data, false
 	}
 	r := d.run
 	r.Steps = slices.Clone(r.Steps)
 	if i := r.index(node); i >= 0 {
 		r.Steps[i].Status, r.Steps[i].Data = status, data
 	}
-	var differs []string
+	facts := d.facts(func(_ string, kind workflow.FactKind, values []FactValue) bool {
+		return d.differ(values, kind, node, to)
+	}, &r)
+	if facts == nil {
+		return data, false
+	}
+	return differing(data, facts), true
+}
+
+// compares reports whether differences flag steps.
+func (d *decision) compares() bool {
+	return slices.ContainsFunc(d.program.Version.Definition.Compare, workflow.Comparison.Flags) && d.program.Facts() != nil
+}
+
+// facts returns the facts of a run that flag and of which differ says that they differ.
+func (d *decision) facts(differ func(fact string, kind workflow.FactKind, values []FactValue) bool, r *Run) (all []string) {
+	def := d.program.Version.Definition
 	for i, values := range r.FactValues(d.program).Compared {
-		c := def.Compare[i]
-		if c.Flags() && d.differ(values, kindOf(c, def.Subject, values), node, to) {
-			differs = append(differs, c.Fact)
+		if c := def.Compare[i]; c.Flags() && differ(c.Fact, def.KindOf(c, readsOf(values)), values) {
+			all = append(all, c.Fact)
 		}
 	}
-	if differs == nil {
-		return data
+	return all
+}
+
+// comparedAnew compares the facts of the steps of a node whose answers stay in a round, as far as a value has changed in it.
+func (d *decision) comparedAnew(id, to verification.NodeID) {
+	d.anew(func(s *Step) bool { node, _, _ := s.Node.Parts(); return node == id }, func(s *Step, fact string, kind workflow.FactKind, values []FactValue) bool {
+		return d.differ(values, kind, s.Node, to)
+	})
+}
+
+// outdated compares the facts that differed at steps before the run comes to a node in a round: they no longer flag a step if
+// all values agree by now.
+func (d *decision) outdated(id verification.NodeID) {
+	d.anew(func(s *Step) bool {
+		node, _, _ := s.Node.Parts()
+		return node != id && len(s.differs()) > 0
+	}, func(s *Step, fact string, kind workflow.FactKind, values []FactValue) bool {
+		return slices.Contains(s.differs(), fact) && d.differ(values, kind, s.Node, "")
+	})
+}
+
+// anew compares facts of steps with an answer anew, as far as a value has changed in the present round.
+func (d *decision) anew(of func(s *Step) bool, differ func(s *Step, fact string, kind workflow.FactKind, values []FactValue) bool) {
+	began := d.run.round.began
+	if began == 0 || !d.compares() {
+		return
 	}
-	return differing(data, differs)
+	for i := range d.run.Steps {
+		s := d.run.Steps[i]
+		if !d.run.compares(&s) || !of(&s) {
+			continue
+		}
+		before := s.differs()
+		facts := d.facts(func(fact string, kind workflow.FactKind, values []FactValue) bool {
+			if !slices.ContainsFunc(values, func(v FactValue) bool { return d.changed(v, began) }) {
+				return slices.Contains(before, fact)
+			}
+			return differ(&s, fact, kind, values)
+		}, &d.run)
+		if !slices.Equal(facts, before) {
+			d.add(Compared{Node: s.Node, Differs: facts})
+		}
+	}
+}
+
+// changed reports whether a value is from a step that the run came to since its history had a length.
+func (d *decision) changed(v FactValue, began int) bool {
+	return slices.ContainsFunc(v.steps(), func(step verification.NodeID) bool {
+		of, _, _ := step.Parts()
+		return d.run.since(of, began)
+	})
+}
+
+// compares reports whether the facts of a step are compared: of a check, a member of the last visit of its group, or a form,
+// with an answer.
+func (r *Run) compares(s *Step) bool {
+	_, element, _ := s.Node.Parts()
+	if group := groupOf(s.Node); group != "" {
+		if g, _ := r.Group(group); !g.onVisit(s) {
+			return false
+		}
+	}
+	return element == 0 && s.finished() && (s.Type == workflow.NodeCheck || s.Type == workflow.NodeCustomerInput)
+}
+
+// differs returns the facts that flag a step.
+func (s *Step) differs() (facts []string) {
+	if !s.flags.analysisNotOK {
+		return nil
+	}
+	jsontext.Each(s.Data, func(name, value []byte) {
+		if string(name) == fieldDiffers && json.Unmarshal(value, &facts) != nil {
+			facts = nil // it is from the source
+		}
+	})
+	return facts
+}
+
+func (f Compared) fold(r *Run, _ time.Time) {
+	r.withStep(f.Node, func(s *Step) { s.compared(f.Differs) })
+}
+
+// compared sets the facts that flag a step.
+func (s *Step) compared(facts []string) {
+	own := flagReasonsOf(s.Data).analysisNotOK
+	if s.differs() != nil {
+		own = s.doubted
+	}
+	s.doubted = own
+	switch {
+	case len(facts) > 0:
+		s.Data = differing(s.Data, facts)
+	case own:
+		s.Data = withoutDifference(s.Data, [2]string{fieldAnalysis, "false"})
+	case s.Type == workflow.NodeCheck:
+		s.Data = withoutDifference(s.Data, [2]string{fieldAnalysis, "true"})
+	default:
+		s.Data = withoutDifference(s.Data)
+	}
+	flags := reasonsOf(s.Data, s.Screening)
+	flags.recovered = s.flags.recovered
+	s.flag(flags)
 }
 
 // differ reports whether a value that a step gave differs from another value of a fact.
@@ -95,6 +191,14 @@ func (d *decision) comesTo(through, from verification.NodeID) bool {
 	})
 }
 
+// readsOf returns the paths that values come from.
+func readsOf(values []FactValue) (paths []string) {
+	for _, v := range values {
+		paths = append(paths, v.Reads...)
+	}
+	return paths
+}
+
 // given reports whether there is a value: a blank text and an empty list are none.
 func (v FactValue) given() bool {
 	switch value := v.Value.(type) {
@@ -125,12 +229,17 @@ func (v FactValue) steps() (all []verification.NodeID) {
 
 // differing returns the data with the facts that differ.
 func differing(d verification.Data, facts []string) verification.Data {
+	return withoutDifference(d, [2]string{fieldAnalysis, "false"}, [2]string{fieldDiffers, string(jsontext.Text(facts))})
+}
+
+// withoutDifference returns the data with other fields about differences.
+func withoutDifference(d verification.Data, more ...[2]string) verification.Data {
 	return jsontext.Edit(d, func(name string, value []byte) []byte {
 		if name == fieldAnalysis || name == fieldDiffers {
 			return nil
 		}
 		return value
-	}, [2]string{fieldAnalysis, "false"}, [2]string{fieldDiffers, string(jsontext.Text(facts))})
+	}, more...)
 }
 
 // withFalse returns the data with a field that is false.

@@ -84,6 +84,74 @@ func TestTheLaterOfTheStepsThatDifferIsFlagged(t *testing.T) {
 	}
 }
 
+// Initials agree for names of people only.
+func TestNamesAreComparedAsTheSubjectIs(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		subject, fact workflow.FactKind
+		want          []string
+	}{
+		{"nothing says what the subject is", "", "", nil},
+		{"a person", workflow.FactPerson, "", nil},
+		{"a company", workflow.FactCompany, "", []string{"registry Name"}},
+		{"a company, and the name of a person", workflow.FactCompany, workflow.FactPerson, nil},
+		{"a person, and the name of a company", workflow.FactPerson, workflow.FactCompany, []string{"registry Name"}},
+	} {
+		for _, name := range []string{"", "steps.details.data.name"} {
+			d := flagging(registry())
+			d.Subject = &workflow.SubjectFields{Name: name, Number: "steps.details.data.pan", Kind: c.subject}
+			d.Compare[0].Kind = c.fact
+			j := asked(t, d, "", `{"name":"Asha Rao","dob":"1988-07-12"}`, `{"name":"A. Rao","dob":"12.07.1988"}`, ``)
+			if diff := cmp.Diff(c.want, differing(t, j)); diff != "" {
+				t.Errorf("%s, subject.name %q (-want +got):\n%s", c.name, name, diff)
+			}
+		}
+	}
+	d := flagging(registry()) // a birth date stays a date
+	d.Subject = &workflow.SubjectFields{Name: "steps.details.data.name", Kind: workflow.FactPerson}
+	j := asked(t, d, "", `{"name":"Asha Rao","dob":"1988-07-12","pan":"ABCPR1234F"}`, `{"dob":"1988-07-21","pan":"A"}`, ``)
+	if diff := cmp.Diff([]string{"registry Born,PAN"}, differing(t, j)); diff != "" {
+		t.Errorf("what is no name (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamesOfAnUnknownSubjectAreNoted(t *testing.T) {
+	subject := func(s workflow.SubjectFields) *workflow.SubjectFields { return &s }
+	const name = "steps.pan.data.name"
+	for _, c := range []struct {
+		name    string
+		subject *workflow.SubjectFields
+		compare workflow.Comparison
+		want    bool
+	}{
+		{"no subject", nil, workflow.Comparison{Of: []string{name, "input.name"}}, true},
+		{"a subject without a birth date", subject(workflow.SubjectFields{Name: name}), workflow.Comparison{Of: []string{name, "input.a"}}, true},
+		{"the name of the subject alone", subject(workflow.SubjectFields{Name: "input.a"}), workflow.Comparison{Of: []string{"input.a", "steps.pan.data.a"}}, true},
+		{"a birth date", subject(workflow.SubjectFields{Name: name, BirthDate: "input.dob"}), workflow.Comparison{Of: []string{name, "input.a"}}, false},
+		{"a company", subject(workflow.SubjectFields{Name: name, Kind: workflow.FactCompany}), workflow.Comparison{Of: []string{name, "input.a"}}, false},
+		{"the fact says so", nil, workflow.Comparison{Of: []string{name, "input.a"}, Kind: workflow.FactPerson}, false},
+		{"no name", subject(workflow.SubjectFields{Name: name}), workflow.Comparison{Of: []string{"steps.pan.data.b", "input.a"}}, false},
+	} {
+		d := flows.Define("pan", flows.Nodes{"pan": flows.CheckNode("PAN", "done"), "done": flows.EndNode()})
+		c.compare.Fact, c.compare.OnDifference = "A", workflow.DifferenceFlag
+		d.Subject, d.Compare = c.subject, []workflow.Comparison{c.compare}
+		p, err := workflow.Compile(t.Context(), flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %+v", c.name, flows.FieldsOf(t, err))
+		}
+		var want []verification.FieldError
+		if c.want {
+			want = []verification.FieldError{{
+				Name:    "compare[0].of",
+				Message: "the values are compared as names of people: write kind: person or kind: company in subject, or at this fact",
+			}}
+		}
+		if diff := cmp.Diff(want, p.Warnings()); diff != "" {
+			t.Errorf("%s: warnings (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
 func TestADifferenceLeavesTheOtherDataAsItIs(t *testing.T) {
 	answer := `{"name":"Asha Rao","dob":"1988-07-12"}`
 	j := asked(t, flagging(registry()), "", answer, `{"amount":1.50,"dob":"1988-07-21","analysis_ok":true,"z":[1, 2]}`, `{"dob":"1988-07-21","analysis_ok":true}`)

@@ -34,7 +34,7 @@ func uploadID(n int) string { return fmt.Sprintf("e0000000-0000-7000-8000-%012x"
 
 // upload records upload n of a field, with that digest.
 func upload(j *journey, n int, field, digest string) rules.Command {
-	return rules.Upload{WaitNumber: j.run.Wait.Number, Document: verification.Document{
+	return rules.Upload{WaitNumber: j.run.Wait().Number, Document: verification.Document{
 		ID: uploadID(n), Field: field, MediaType: "image/png", Size: 7, SHA256: digest, CreatedAt: j.now,
 	}}
 }
@@ -112,7 +112,7 @@ func TestSameContentChangesNothing(t *testing.T) {
 
 func TestUploadsOutOfPlaceAreRefused(t *testing.T) {
 	j := begin(t, photos(), "")
-	number := j.run.Wait.Number
+	number := j.run.Wait().Number
 	for _, c := range []struct {
 		upload rules.Upload
 		want   string
@@ -137,8 +137,8 @@ func TestUploadsOfAWaitAreBounded(t *testing.T) {
 	for n := range rules.MaxUploads {
 		j.do(upload(j, n, "front", fmt.Sprint(n)))
 	}
-	if len(j.run.Wait.Uploads) != 1 {
-		t.Errorf("%d documents can be named, want 1", len(j.run.Wait.Uploads))
+	if len(j.run.Wait().Uploads) != 1 {
+		t.Errorf("%d documents can be named, want 1", len(j.run.Wait().Uploads))
 	}
 	if got := flows.Outcome(j.try(upload(j, 999, "back", "x"))); got != "invalid" {
 		t.Errorf("one upload more = %s, want invalid", got)

@@ -8,6 +8,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -51,9 +52,26 @@ func TestAnEndComputesItsData(t *testing.T) {
 		"it is too large":    {declared, `{"class":"` + strings.Repeat("B", workflow.MaxEndData) + `"}`, "data: it has 16406 bytes, and an end keeps at most 16384"},
 	} {
 		j := begin(t, ratedEnd(c.data), c.input).after(time.Second).pass()
-		f, ok := j.history[len(j.history)-1].Fact.(rules.Failed)
-		if !ok || f.Cause != c.cause || f.Node != "done" || f.Error.Code != rules.CodeInternalError {
-			t.Errorf("%s: the run ends with %+v, want the cause %q", name, f, c.cause)
+		f, ok := j.history[len(j.history)-1].Fact.(rules.Completed)
+		if !ok || f.Cause != c.cause || f.Node != "done" || len(f.Lacking) != 1 || f.Data != nil {
+			t.Errorf("%s: the run ends with %+v, want it completed without data, and the cause %q", name, f, c.cause)
 		}
+		if d := j.detail(); d.Status != rules.StatusCompleted || d.Decision != rules.DecisionNone || d.Data != nil {
+			t.Errorf("%s: the run is %s with the decision %q and the data %s", name, d.Status, d.Decision, d.Data)
+		}
+		incomplete := 0
+		for _, m := range j.measured {
+			if m.Name == store.MeasureIncomplete && m.Parts().Node == "done" {
+				incomplete += m.Count
+			}
+		}
+		if incomplete != 1 {
+			t.Errorf("%s: %d runs are counted as incomplete, want 1", name, incomplete)
+		}
+		historyFolds(t, j)
+	}
+	approved := flows.Define("review", flows.Nodes{"review": flows.ReviewNode("Review", "done"), "done": {Type: workflow.NodeEnd, Data: verification.Data(`{"number":"${breaks}"}`)}})
+	if d := begin(t, approved, "").approve("").detail(); d.Status != rules.StatusCompleted || d.Decision != rules.DecisionApprove {
+		t.Errorf("after an approval the run is %s with the decision %q, want it completed and approved", d.Status, d.Decision)
 	}
 }

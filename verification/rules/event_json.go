@@ -113,7 +113,7 @@ func appendTime(b []byte, e Event) ([]byte, error) {
 
 // appendFact appends the JSON of a fact; short leaves out what decodeDispatched adds.
 func appendFact(b []byte, f Fact, short bool) ([]byte, error) {
-	switch f := f.(type) { // the facts of every check are encoded without reflection
+	switch f := f.(type) { //nolint:gochecksumtype // the facts of every check are encoded without reflection
 	case Dispatched:
 		return f.appendJSON(b, short), nil
 	case ResultRecorded:
@@ -121,7 +121,7 @@ func appendFact(b []byte, f Fact, short bool) ([]byte, error) {
 	}
 	fact, err := jsontext.Encode(f)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", f.kind(), err)
+		return nil, fmt.Errorf("encode %s: %w", f.about().Kind, err)
 	}
 	return append(b, fact...), nil
 }
@@ -141,6 +141,9 @@ func (f Dispatched) appendJSON(b []byte, short bool) []byte {
 	}
 	if f.Rescreen != "" {
 		b = jsontext.AppendText(append(b, `,"rescreen":`...), f.Rescreen)
+	}
+	if f.Screens {
+		b = append(b, `,"screens":true`...)
 	}
 	return append(b, '}')
 }
@@ -172,6 +175,9 @@ func (f ResultRecorded) appendJSON(b []byte) []byte {
 	if f.Confirms != nil {
 		b = strconv.AppendBool(append(b, `,"confirms":`...), *f.Confirms)
 	}
+	if f.Doubted {
+		b = append(b, `,"doubted":true`...)
+	}
 	return append(b, '}')
 }
 
@@ -191,22 +197,10 @@ func (e *Event) UnmarshalJSON(raw []byte) error {
 
 // decodeFact decodes a fact by the name of its type.
 func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
-	if kind == (Dispatched{}).kind() {
+	if kind == (Dispatched{}).about().Kind {
 		return decodeDispatched(raw)
 	}
-	for _, decode := range [...]func(string, json.RawMessage) (Fact, error){
-		decodeAs[ResultRecorded], decodeAs[Started], decodeAs[Completed], // the facts of most runs first
-		decodeAs[ResultPending], decodeAs[CallbackReceived], decodeAs[PollFailed], decodeAs[DispatchFailed], decodeAs[ResultUnavailable],
-		decodeAs[CustomerAwaited], decodeAs[JourneyOpened], decodeAs[DocumentUploaded], decodeAs[CustomerSubmitted], decodeAs[BranchTaken],
-		decodeAs[ReviewAsked], decodeAs[VerdictRecorded], decodeAs[VerdictProposed], decodeAs[ProposalReturned], decodeAs[HitsFound],
-		decodeAs[HitDecided], decodeAs[HitsCleared], decodeAs[Failed], decodeAs[Expired], decodeAs[Cancelled],
-		decodeAs[NoteAdded], decodeAs[Assigned], decodeAs[ReviewDueSoon], decodeAs[Held], decodeAs[HoldEnded], decodeAs[Redacted],
-		decodeAs[Restricted], decodeAs[RestrictionLifted],
-		decodeAs[Corrected],
-		decodeAs[GroupBegan], decodeAs[GroupDecided], decodeAs[NoAnswer], decodeAs[Skipped], decodeAs[AskedAgain],
-		decodeAs[Redirected], decodeAs[Returned],
-		decodeAs[Erased], decodeAs[DocumentsRemoved],
-	} {
+	for _, decode := range decoders() {
 		if f, err := decode(kind, raw); f != nil {
 			return f, err
 		}
@@ -217,7 +211,7 @@ func decodeFact(kind string, raw json.RawMessage) (Fact, error) {
 // decodeAs returns nil for the name of another type.
 func decodeAs[F Fact](kind string, raw json.RawMessage) (Fact, error) {
 	var f F
-	if f.kind() != kind {
+	if f.about().Kind != kind {
 		return nil, nil //nolint:nilnil // the fact has another type
 	}
 	err := json.Unmarshal(raw, &f)

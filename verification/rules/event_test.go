@@ -40,8 +40,8 @@ func allFacts() map[string]struct {
 			`"reference_id":"customer-1","input":{"n":1},"redirect_uri":"https://app.example","zone":"Asia/Kolkata","run_ttl_seconds":3600,` +
 			`"abandon_timeout_seconds":600,"four_eyes":true,"review_due_soon":true}`},
 		"dispatched": {
-			rules.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1},
-			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1}`,
+			rules.Dispatched{Node: "pan", Key: "pan_verification", Label: "PAN", Provider: "registry", Dispatch: 2, Visit: 1, Screens: true},
+			`{"node":"pan","key":"pan_verification","label":"PAN","provider":"registry","dispatch":2,"visit":1,"screens":true}`,
 		},
 		"result_pending": {
 			rules.ResultPending{Node: "pan", Handle: "ticket-1", PollAt: at},
@@ -98,6 +98,7 @@ func allFacts() map[string]struct {
 			rules.Skipped{Node: "court", Next: "done", Values: object, Kept: true, On: "failed"},
 			`{"node":"court","next":"done","values":{"n":1},"kept":true,"on":"failed"}`,
 		},
+		"compared": {rules.Compared{Node: "registry", Differs: []string{"Name"}}, `{"node":"registry","differs":["Name"]}`},
 		"asked_again": {
 			rules.AskedAgain{
 				Node: "details", From: "review", Round: 1, Reasons: []string{"blurred"}, Fields: []string{"photo"}, Note: "Hold it straight.",
@@ -150,7 +151,10 @@ func allFacts() map[string]struct {
 			`{"node":"pan","cleared":[{"list":"sanctions","list_version":"ab","hit":{"id":"e-1","name":"Ivan","score":0.9},"asked":"ef",` +
 				`"run":"` + string(flows.RunID) + `","node":"list","visit":1,"at":"2026-03-02T12:00:00Z","by":"asha","identity":"verifyd#asha"}]}`,
 		},
-		"completed": {rules.Completed{Node: "done", Outcome: "approved", Data: object}, `{"node":"done","outcome":"approved","data":{"n":1}}`},
+		"completed": {
+			rules.Completed{Node: "done", Outcome: "approved", Data: object, Lacking: []string{"risk"}, Cause: "data: risk: it has no value"},
+			`{"node":"done","outcome":"approved","data":{"n":1},"lacking":["risk"],"cause":"data: risk: it has no value"}`,
+		},
 		"failed": {
 			rules.Failed{Node: "pan", Error: rules.RunError{Code: rules.CodeCheckFailed, Check: "pan", Message: "No."}, Cause: "x"},
 			`{"node":"pan","error":{"code":"CHECK_FAILED","check":"pan","message":"No."},"cause":"x"}`,
@@ -184,6 +188,10 @@ func allFacts() map[string]struct {
 		"restriction_lifted": {
 			rules.RestrictionLifted{Reason: "settled", By: "asha", Identity: "asha"}, `{"reason":"settled","by":"asha","identity":"asha"}`,
 		},
+		"rejected_before": {
+			rules.RejectedBefore{Runs: []rules.RejectedRun{{Run: "r-1", By: []verification.EarlierBy{verification.EarlierNumber}}}, Unknown: true},
+			`{"runs":[{"run":"r-1","by":["number"]}],"unknown":true}`,
+		},
 		"review_due_soon": {rules.ReviewDueSoon{DueAt: at}, `{"due_at":"2026-03-02T12:00:00Z"}`},
 	}
 }
@@ -207,7 +215,7 @@ func TestEveryFactHasItsJSON(t *testing.T) {
 		types = append(types, fmt.Sprintf("%T", c.fact)[len("rules."):])
 	}
 	slices.Sort(types)
-	if declared := receiversOf(t, "event.go", "kind"); !slices.Equal(types, declared) {
+	if declared := receiversOf(t, "event.go", "about"); !slices.Equal(types, declared) {
 		t.Errorf("the table has %q, want all of %q", types, declared)
 	}
 }

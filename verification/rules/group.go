@@ -31,7 +31,9 @@ type Group struct {
 	Unavailable          bool
 	StartedAt, DecidedAt time.Time // of the last visit
 
-	skipped []verification.NodeID // members that the last visit left out
+	screens []ScreeningMember
+	skipped []verification.NodeID // members, or elements, that the last visit left out
+	checks  []workflow.CheckInfo  // GroupDecided.Checks
 	began   int                   // the length of the history when the last visit began
 }
 
@@ -58,25 +60,48 @@ func (r *Run) withGroup(id verification.NodeID, change func(*Group)) {
 	}
 }
 
-func (r *Run) groupBegan(f GroupBegan, at time.Time) {
+func (f GroupBegan) fold(r *Run, at time.Time) {
+	if f.Each { // its elements are told
+		for _, m := range f.Screens {
+			step, _ := m.of(f.Node, "")
+			tellNoMore(r, step)
+		}
+	}
 	g := Group{
 		Node: f.Node, Type: f.Type, Key: f.Key, Label: f.Label, Visits: f.Visit, Each: f.Each, Elements: f.Elements, Items: f.Items,
-		Status: StepRunning, StartedAt: at, began: r.Seq,
+		Status: StepRunning, StartedAt: at, began: r.Seq, screens: f.Screens,
+	}
+	if node, element, _ := f.Node.Parts(); element > 0 {
+		of, _ := r.Group(node)
+		g.screens = of.screens
 	}
 	if r.groupIndex(f.Node) < 0 {
 		r.Groups = append(slices.Clip(r.Groups), g)
 		return
 	}
 	r.withGroup(f.Node, func(old *Group) { *old = g })
+	r.leave(g)
 }
 
-func (r *Run) groupDecided(f GroupDecided, at time.Time) {
+// leave marks the steps that the last visit of a node with for_each does not have: those of elements that its list no longer
+// has and, once the node is decided or the run is over, those that it has not come to.
+func (r *Run) leave(g Group) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		node, element, _ := s.Node.Parts()
+		if g.Each && node == g.Node && !g.onVisit(s) && !s.Gone && (g.Status != StepRunning || element > g.Elements || element == 0) {
+			r.withStep(s.Node, func(s *Step) { s.Gone = true })
+		}
+	}
+}
+
+func (f GroupDecided) fold(r *Run, at time.Time) {
 	status := StepFailed
 	if f.Passed {
 		status = StepPassed
 	}
 	r.withGroup(f.Node, func(g *Group) { g.Status, g.Unavailable, g.DecidedAt = status, f.Unavailable, at })
-	for _, w := range r.Waits() {
+	for _, w := range slices.Clone(r.Waits) {
 		if within(f.Node, w.Node) {
 			r.waitOver(w.Node)
 			r.withStep(w.Node, func(s *Step) {
@@ -94,10 +119,25 @@ func (r *Run) groupDecided(f GroupDecided, at time.Time) {
 			s.flags = flagReasonsOf(s.Data)
 		})
 	}
+	g, _ := r.Group(f.Node)
+	r.leave(g)
 	if f.Data != nil { // the list is too long: the node itself has a card
-		g, _ := r.Group(f.Node)
+		r.withGroup(f.Node, func(g *Group) { g.checks = f.Checks })
 		r.reach(Step{Node: f.Node, Type: workflow.NodeCheck, Key: g.Key, Label: g.Label, StartedAt: at})
 		r.withStep(f.Node, func(s *Step) { s.finish(status, f.Data, at) })
+		tellAll(r, g.screens, g.Node, g.Label, unscreenedTooLong)
+		return
+	}
+	g.tellUncalled(r, unscreenedDecided)
+}
+
+func (f Skipped) fold(r *Run, _ time.Time) {
+	group := groupOf(f.Node)
+	if node, element, member := f.Node.Parts(); element > 0 && member == "" {
+		group = node
+	}
+	if group != "" {
+		r.withGroup(group, func(g *Group) { g.skipped = append(slices.Clip(g.skipped), f.Node) })
 	}
 }
 
@@ -122,144 +162,19 @@ func groupOf(step verification.NodeID) verification.NodeID {
 // onVisit reports whether a step was reached on the last visit of its group.
 func (g Group) onVisit(s *Step) bool { return s != nil && s.reached > g.began }
 
-// Waits returns all that the run waits for: Wait and Beside; none once it is over.
-func (r Run) Waits() []Wait {
-	if r.Wait.Kind == WaitNothing {
-		return nil
-	}
-	return append([]Wait{r.Wait}, r.Beside...)
-}
-
-// Facing returns the run with the wait of a step as its Wait, and whether it waits there.
-func (r Run) Facing(step verification.NodeID) (Run, bool) {
-	return r.facing(func(w Wait) bool { return w.Node == step })
-}
-
-// FacingNumber returns the run with the wait that has a number as its Wait, and whether it has one.
-func (r Run) FacingNumber(number int) (Run, bool) {
-	return r.facing(func(w Wait) bool { return w.Number == number })
-}
-
-func (r Run) facing(is func(Wait) bool) (Run, bool) {
-	if r.Wait.Kind != WaitNothing && is(r.Wait) {
-		return r, true
-	}
-	i := slices.IndexFunc(r.Beside, is)
-	if i < 0 {
-		return r, false
-	}
-	others := slices.Clone(r.Beside)
-	others[i], r.Wait = r.Wait, r.Beside[i]
-	r.Beside = others
-	return r, true
-}
-
-// waitAt returns the wait of a step, to be changed: Wait unless another one is for the step.
-func (r *Run) waitAt(step verification.NodeID) *Wait {
-	if i := r.beside(step); i >= 0 {
-		r.Beside = slices.Clone(r.Beside)
-		return &r.Beside[i]
-	}
-	return &r.Wait
-}
-
-// beside returns the index of a step in Beside; -1 if Wait is for it, or none.
-func (r *Run) beside(step verification.NodeID) int {
-	if r.Wait.Node == step {
-		return -1
-	}
-	return slices.IndexFunc(r.Beside, func(w Wait) bool { return w.Node == step })
-}
-
-// setWait sets the wait of a check. Those of other members and elements of the same node stay.
-func (r *Run) setWait(w Wait) {
-	if i := r.beside(w.Node); i >= 0 {
-		r.Beside = slices.Clone(r.Beside)
-		r.Beside[i] = w
-		return
-	}
-	node, _, _ := w.Node.Parts()
-	if r.Wait.Kind == WaitNothing || r.Wait.Node == w.Node || !within(node, r.Wait.Node) {
-		r.Wait = w
-		return
-	}
-	r.Beside = append(slices.Clip(r.Beside), w)
-}
-
-// waitOver ends the wait of a step.
-func (r *Run) waitOver(step verification.NodeID) {
-	if i := r.beside(step); i >= 0 {
-		r.Beside = slices.Delete(slices.Clone(r.Beside), i, i+1)
-		return
-	}
-	r.Wait = Wait{}
-	if len(r.Beside) > 0 {
-		r.Wait, r.Beside = r.Beside[0], slices.Clip(r.Beside[1:])
-	}
-}
-
-// waitsEnd ends all waits.
-func (r *Run) waitsEnd() { r.Wait, r.Beside = Wait{}, nil }
-
-// values returns what expressions read of a step.
-func (s *Step) values(node verification.NodeID) workflow.StepValues {
-	return workflow.StepValues{Node: node, Status: string(s.Status), Passed: s.Status == StepPassed, Data: s.Data, Dispatches: s.Dispatches}
-}
-
-// groupValues returns what expressions read of a group of checks, or of a node with for_each.
-func (r *Run) groupValues(g Group) workflow.StepValues {
-	v := g.values()
-	if !g.Each {
-		for i := range r.Steps {
-			s := &r.Steps[i]
-			if node, element, member := s.Node.Parts(); member != "" && node == g.Node && element == 0 && g.onVisit(s) {
-				v.Members = append(v.Members, s.values(verification.NodeID(member)))
-			}
-		}
-		return v
-	}
-	items, began := make([]workflow.StepValues, g.Elements), make([]int, g.Elements) // one for each element
-	for _, sub := range r.Groups {
-		if node, element, _ := sub.Node.Parts(); g.hasElement(node, element) && sub.began > g.began {
-			items[element-1], began[element-1] = sub.values(), sub.began
-		}
-	}
+// called returns the steps of a group that were called on its last visit.
+func (r *Run) called(g Group) (all []*Step) {
 	for i := range r.Steps {
-		s := &r.Steps[i]
-		switch node, element, member := s.Node.Parts(); {
-		case !g.hasElement(node, element) || !g.onVisit(s):
-		case member == "":
-			items[element-1] = s.values(s.Node)
-		case s.reached > began[element-1]:
-			items[element-1].Members = append(items[element-1].Members, s.values(verification.NodeID(member)))
+		if s := &r.Steps[i]; within(g.Node, s.Node) && g.onVisit(s) {
+			all = append(all, s)
 		}
 	}
-	v.Items = slices.DeleteFunc(items, func(item workflow.StepValues) bool { return item.Node == "" })
-	return v
+	return all
 }
 
 // hasElement reports whether parts of the id of a step are those of an element of a node with for_each.
 func (g Group) hasElement(node verification.NodeID, element int) bool {
 	return node == g.Node && element > 0 && element <= g.Elements
-}
-
-func (g Group) values() workflow.StepValues {
-	return workflow.StepValues{Node: g.Node, Status: string(g.Status), Passed: g.Status == StepPassed, Group: !g.Each, Each: g.Each}
-}
-
-// scopeAt returns what the texts of a step read: with `item` if it belongs to an element.
-func (r *Run) scopeAt(step verification.NodeID) workflow.Scope {
-	s := r.scope()
-	node, element, _ := step.Parts()
-	if element == 0 {
-		return s
-	}
-	g, _ := r.Group(node)
-	if list, _ := g.Items.Map()[itemsField].([]any); element <= len(list) {
-		s.Item = list[element-1]
-	}
-	s.Position = element
-	return s
 }
 
 // elementChecks returns the item of `checks` for each key of a node with for_each: the elements are in its data.

@@ -82,14 +82,14 @@ func (j *journey) after(d time.Duration) *journey {
 // result records a result of the outstanding check.
 func (j *journey) result(o verification.CheckOutcome, object string) *journey {
 	j.t.Helper()
-	w := j.run.Wait
+	w := j.run.Wait()
 	return j.do(rules.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: o, Data: flows.Data(j.t, object)})
 }
 
 // screened records that the outstanding check has screened somebody.
 func (j *journey) screened(r verification.ScreeningResult) *journey {
 	j.t.Helper()
-	w := j.run.Wait
+	w := j.run.Wait()
 	return j.do(rules.RecordResult{Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePassed, Screening: &r})
 }
 
@@ -99,7 +99,7 @@ func (j *journey) fail() *journey { j.t.Helper(); return j.result(verification.O
 // pend records a pending result.
 func (j *journey) pend(handle string) *journey {
 	j.t.Helper()
-	w := j.run.Wait
+	w := j.run.Wait()
 	return j.do(rules.RecordResult{
 		Node: w.Node, Dispatch: w.Dispatch, Outcome: verification.OutcomePending, Handle: handle,
 	})
@@ -108,21 +108,21 @@ func (j *journey) pend(handle string) *journey {
 // noResult records that the provider returned no result.
 func (j *journey) noResult(permanent bool) *journey {
 	j.t.Helper()
-	w := j.run.Wait
+	w := j.run.Wait()
 	return j.do(rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: permanent, Cause: "timeout"})
 }
 
 // redispatch advances the clock to the retry and dispatches again.
 func (j *journey) redispatch() *journey {
 	j.t.Helper()
-	j.now = j.run.Wait.At
+	j.now = j.run.Wait().At
 	return j.do(rules.Redispatch{})
 }
 
 // submit delivers the customer's answer to the open signal.
 func (j *journey) submit(payload string) *journey {
 	j.t.Helper()
-	return j.do(rules.Submit{Signal: j.run.Wait.Signal, Payload: flows.Data(j.t, payload)})
+	return j.do(rules.Submit{Signal: j.run.Wait().Signal, Payload: flows.Data(j.t, payload)})
 }
 
 func (j *journey) approve(notes string) *journey {

@@ -21,6 +21,13 @@ type Hold struct {
 // ErrNoHold is returned if a hold is to end that there is not. It is an ErrConflict.
 var ErrNoHold error = verification.Conflict("run", "the run is under no hold")
 
+func (f Held) fold(r *Run, at time.Time) {
+	r.Hold, r.lastNote = Hold{f.Reason, f.By, f.Identity, at}, NoteAdded{}
+	r.holds++
+}
+
+func (HoldEnded) fold(r *Run, _ time.Time) { r.Hold, r.lastNote = Hold{}, NoteAdded{} }
+
 func (d *decision) hold(c HoldRun) error {
 	f := Held{Reason: c.Reason, By: clean(c.By), Identity: clean(c.Identity)}
 	if err := requireReason("hold", c.Reason, c.Identity); err != nil {

@@ -114,6 +114,32 @@ func TestFieldAcceptsValuesOfItsType(t *testing.T) {
 			map[string]string{`"2026-03-01"`: "must not be before 2026-03-02", `"2026-09-03"`: "must not be after 2026-09-02"},
 		},
 		{
+			"birth date of a person",
+			workflow.InputField{Type: workflow.FieldDate, BirthOf: workflow.FactPerson},
+			[]string{`"1960-07-05"`, `"1960-07"`, `"1960"`, `"2026-03-02"`, `"2026"`, `"1895-03-03"`, `"1895"`, `"1970-01-01"`},
+			map[string]string{
+				`"2026-03-03"`: workflow.BirthProblem, `"2569-07-05"`: workflow.BirthProblem, `"1380"`: workflow.BirthProblem, `"1895-03-02"`: workflow.BirthProblem,
+				`"0001-01-01"`: workflow.BirthProblem, `"1900-01-01"`: workflow.BirthProblem, `"9999-12-31"`: workflow.BirthProblem, `"2027"`: workflow.BirthProblem,
+				`"1960-7"`:     "must be a date, as YYYY-MM-DD, or as YYYY-MM or YYYY if the day or the month is not known",
+				`"1960-02-30"`: "must be a date, as YYYY-MM-DD, or as YYYY-MM or YYYY if the day or the month is not known",
+				`"1960-00-00"`: "must be a date, as YYYY-MM-DD, or as YYYY-MM or YYYY if the day or the month is not known",
+			},
+		},
+		{
+			"birth date of an adult", // every day that is possible counts
+			workflow.InputField{Type: workflow.FieldDate, BirthOf: workflow.FactPerson, MinDate: "1930-06-01", MaxDate: "-18y"},
+			[]string{`"1960"`, `"2007"`, `"2008-02"`, `"1930-06"`},
+			map[string]string{`"2008"`: "must not be after 2008-03-02", `"2008-03"`: "must not be after 2008-03-02", `"1930"`: "must not be before 1930-06-01"},
+		},
+		{
+			"day on which a company was founded",
+			workflow.InputField{Type: workflow.FieldDate, BirthOf: workflow.FactCompany},
+			[]string{`"1795-07-05"`, `"1900-01-01"`, `"2026-03-02"`},
+			map[string]string{
+				`"2026-03-03"`: workflow.FoundedProblem, `"0001-01-01"`: workflow.FoundedProblem, `"1753-01-01"`: workflow.FoundedProblem, `"1960"`: "must be a date, as YYYY-MM-DD",
+			},
+		},
+		{
 			"date of the last days",
 			workflow.InputField{Type: workflow.FieldDate, MinDate: "-2d"},
 			[]string{`"2026-02-28"`},
@@ -373,7 +399,7 @@ func FuzzSubmit(f *testing.F) {
 			j.submit(consents)
 		}
 		before := picture(j.run)
-		events, err := j.try(rules.Submit{Signal: j.run.Wait.Signal, Payload: payload})
+		events, err := j.try(rules.Submit{Signal: j.run.Wait().Signal, Payload: payload})
 		switch {
 		case picture(j.run) != before:
 			t.Fatal("the run before the answer changed")
@@ -383,7 +409,7 @@ func FuzzSubmit(f *testing.F) {
 			}
 			return
 		}
-		j.do(rules.Submit{Signal: j.run.Wait.Signal, Payload: payload})
+		j.do(rules.Submit{Signal: j.run.Wait().Signal, Payload: payload})
 		given, _ := events[0].Fact.(rules.CustomerSubmitted)
 		if _, err := verification.ParseData(given.Data); err != nil {
 			t.Errorf("the step's data %s cannot be kept: %v", given.Data, err)

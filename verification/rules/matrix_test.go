@@ -331,55 +331,56 @@ func matrices() []matrix {
 			{"for a step", rules.AskAgain{Step: "consent", Reasons: []string{"other"}, By: "asha", Identity: "asha"}},
 			{"for no step", rules.AskAgain{Reasons: []string{"other"}}},
 			{"without a reason", rules.AskAgain{Step: "consent"}},
+			{"for a step, of an API client", rules.AskAgain{Step: "consent", Reasons: []string{"other"}}},
 		}, `
-			not started                        | not found | not found | not found
-			awaiting a result                  | not open | not open | not open
-			pending                            | not open | not open | not open
-			waiting for a retry                | not open | not open | not open
-			retry due                          | not open | not open | not open
-			parked on the customer             | not open | not open | not open
-			away                               | not open | not open | not open
-			back without a result              | not open | not open | not open
-			group, no answer yet               | not open | not open | not open
-			group, one has answered            | not open | not open | not open
-			group, one has no answer           | not open | not open | not open
-			group, one is pending              | not open | not open | not open
-			group, the retry of one is due     | not open | not open | not open
-			group, one by one, at the second   | not open | not open | not open
-			group, met without one             | asked_again, customer_awaited | invalid | invalid
-			group, overdue                     | not open | not open | not open
-			elements, no answer yet            | not open | not open | not open
-			elements, one has answered         | not open | not open | not open
-			elements, one has failed           | not open | not open | not open
-			form of the first element          | not open | not open | not open
-			form of the last element           | not open | not open | not open
-			abandoned                          | not open | not open | not open
-			customer came back                 | not open | not open | not open
-			parked on review                   | asked_again, customer_awaited | invalid | invalid
-			asked again                        | not open | not open | not open
-			back from the customer             | asked_again, customer_awaited | invalid | invalid
-			asked again, overdue               | not open | not open | not open
-			checked again in a round           | not open | not open | not open
-			back from the last round           | conflict | invalid | invalid
-			parked on a second review          | asked_again, customer_awaited | invalid | invalid
-			completed, not flagged             | not open | not open | not open
-			completed, flagged                 | not open | not open | not open
-			completed, a group met without one | not open | not open | not open
-			completed, settled                 | not open | not open | not open
-			completed, with a new hit          | not open | not open | not open
-			failed                             | not open | not open | not open
-			failed, settled                    | not open | not open | not open
-			expired                            | not open | not open | not open
-			overdue on the customer            | not open | not open | not open
-			overdue on a result                | not open | not open | not open
-			overdue on review                  | not open | not open | not open
-			cancelled                          | not open | not open | not open
-			cancelled after a verdict          | not open | not open | not open
-			four eyes, parked on review        | asked_again, customer_awaited | invalid | invalid
-			four eyes, proposed                | asked_again, customer_awaited | invalid | invalid
-			four eyes, proposed, overdue       | not open | not open | not open
-			four eyes, completed               | not open | not open | not open
-			four eyes, completed, proposed     | not open | not open | not open`},
+			not started                        | not found | not found | not found | not found
+			awaiting a result                  | not open | not open | not open | not open
+			pending                            | not open | not open | not open | not open
+			waiting for a retry                | not open | not open | not open | not open
+			retry due                          | not open | not open | not open | not open
+			parked on the customer             | not open | not open | not open | not open
+			away                               | not open | not open | not open | not open
+			back without a result              | not open | not open | not open | not open
+			group, no answer yet               | not open | not open | not open | not open
+			group, one has answered            | not open | not open | not open | not open
+			group, one has no answer           | not open | not open | not open | not open
+			group, one is pending              | not open | not open | not open | not open
+			group, the retry of one is due     | not open | not open | not open | not open
+			group, one by one, at the second   | not open | not open | not open | not open
+			group, met without one             | asked_again, customer_awaited | invalid | invalid | asked_again, customer_awaited
+			group, overdue                     | not open | not open | not open | not open
+			elements, no answer yet            | not open | not open | not open | not open
+			elements, one has answered         | not open | not open | not open | not open
+			elements, one has failed           | not open | not open | not open | not open
+			form of the first element          | not open | not open | not open | not open
+			form of the last element           | not open | not open | not open | not open
+			abandoned                          | not open | not open | not open | not open
+			customer came back                 | not open | not open | not open | not open
+			parked on review                   | asked_again, customer_awaited | invalid | invalid | asked_again, customer_awaited
+			asked again                        | not open | not open | not open | not open
+			back from the customer             | asked_again, customer_awaited | invalid | invalid | asked_again, customer_awaited
+			asked again, overdue               | not open | not open | not open | not open
+			checked again in a round           | not open | not open | not open | not open
+			back from the last round           | conflict | invalid | invalid | conflict
+			parked on a second review          | asked_again, customer_awaited | invalid | invalid | asked_again, customer_awaited
+			completed, not flagged             | not open | not open | not open | not open
+			completed, flagged                 | not open | not open | not open | not open
+			completed, a group met without one | not open | not open | not open | not open
+			completed, settled                 | not open | not open | not open | not open
+			completed, with a new hit          | not open | not open | not open | not open
+			failed                             | not open | not open | not open | not open
+			failed, settled                    | not open | not open | not open | not open
+			expired                            | not open | not open | not open | not open
+			overdue on the customer            | not open | not open | not open | not open
+			overdue on a result                | not open | not open | not open | not open
+			overdue on review                  | not open | not open | not open | not open
+			cancelled                          | not open | not open | not open | not open
+			cancelled after a verdict          | not open | not open | not open | not open
+			four eyes, parked on review        | asked_again, customer_awaited | invalid | invalid | conflict
+			four eyes, proposed                | asked_again, customer_awaited | invalid | invalid | conflict
+			four eyes, proposed, overdue       | not open | not open | not open | not open
+			four eyes, completed               | not open | not open | not open | not open
+			four eyes, completed, proposed     | not open | not open | not open | not open`},
 		{"What a reviewer who may be the proposer does", []namedCommand{
 			{"the same identity with another name approves", rules.GiveVerdict{Decision: rules.DecisionApprove, By: "Asha Rao", Identity: "asha"}},
 			{"the same name with another identity approves", rules.GiveVerdict{Decision: rules.DecisionApprove, By: " Asha", Identity: "u-2"}},

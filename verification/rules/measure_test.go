@@ -184,6 +184,7 @@ func TestTheKeyOfAMeasureHasItsParts(t *testing.T) {
 		{store.MeasureTransition, "pan:done", parts{Transition: rules.Transition{From: "pan", To: "done", On: "next"}}},
 		{store.MeasureTransition, "pan:done:a ? b : c", parts{Transition: rules.Transition{From: "pan", To: "done", On: "a ? b : c"}}},
 		{store.MeasureStopped, "pan", parts{Node: "pan"}},
+		{store.MeasureIncomplete, "done", parts{Node: "done"}},
 		{store.MeasureVerdict, "reject", parts{Decision: rules.DecisionReject}},
 		{store.MeasureVerdictTime, "0", parts{Duration: time.Millisecond}},
 		{store.MeasureVerdictTime, "40", parts{Duration: 1024 * time.Millisecond}},

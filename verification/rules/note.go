@@ -4,18 +4,10 @@ package rules
 
 import (
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
-
-// isAnnotation reports whether a fact changes nothing that a verdict is based on.
-func isAnnotation(f Fact) bool {
-	switch f.(type) {
-	case NoteAdded, Assigned, Held, HoldEnded, Restricted, RestrictionLifted, ReviewDueSoon, Corrected, Erased, DocumentsRemoved:
-		return true
-	}
-	return false
-}
 
 func (d *decision) addNote(c AddNote) error {
 	note := NoteAdded{Notes: c.Notes, By: clean(c.By), Identity: clean(c.Identity)}
@@ -33,6 +25,10 @@ func (d *decision) addNote(c AddNote) error {
 	}
 	d.add(note)
 	return nil
+}
+
+func (f NoteAdded) fold(r *Run, _ time.Time) {
+	r.notes, r.lastNote = r.notes.plus(verification.Person{Identity: f.Identity, Name: f.By}), f
 }
 
 // requireNotes returns verification.ErrInvalid unless notes are valid and say something.

@@ -17,9 +17,11 @@ import (
 // workflow with a webhook sends its notice.
 func NoticeOfEnd(s Status) workflow.NoticeEvent { return workflow.NoticeEvent("run." + s) }
 
-// noticeOf returns the event of which a workflow may ask for a notice; empty for none.
-func noticeOf(f Fact) workflow.NoticeEvent {
-	switch f.(type) {
+// noticeOf returns the event of which a workflow may ask for a notice, for the last event of a history; empty for none. before is the
+// run of the events before it.
+func noticeOf(before Run, history []Event) workflow.NoticeEvent {
+	last := history[len(history)-1]
+	switch f := last.Fact.(type) { //nolint:gochecksumtype // a workflow can ask for no other notice
 	case VerdictRecorded:
 		return workflow.NoticeReviewed
 	case HitsFound:
@@ -30,8 +32,49 @@ func noticeOf(f Fact) workflow.NoticeEvent {
 		return workflow.NoticeAskedAgain
 	case Redacted:
 		return workflow.NoticeRedacted
+	case ReviewAsked:
+		if !ofVerdict(history) {
+			return workflow.NoticeReviewNeeded
+		}
+	case Completed:
+		if before.Evolve(last).Decision() == DecisionReview {
+			return workflow.NoticeReviewNeeded
+		}
+	case CustomerAwaited:
+		if before.round.began == 0 && before.comesBackTo(f.Node, history) {
+			return workflow.NoticeReturned
+		}
 	}
 	return ""
+}
+
+// ofVerdict reports whether a verdict has led straight to the review step of the last event: nothing was called and nobody was asked
+// between them.
+func ofVerdict(history []Event) bool {
+	for i := len(history) - 2; i >= 0; i-- {
+		switch history[i].Fact.(type) { //nolint:gochecksumtype // any other fact is a call or a question
+		case BranchTaken, Skipped, GroupBegan, GroupDecided, Compared:
+		case VerdictRecorded:
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// comesBackTo reports whether the run was at a step of its customer before, and does not go on with the elements of a list.
+func (r *Run) comesBackTo(step verification.NodeID, history []Event) bool {
+	if r.step(step) == nil {
+		return false
+	}
+	if len(history) > 1 {
+		if f, answered := history[len(history)-2].Fact.(CustomerSubmitted); answered && f.Node != step {
+			of, _, _ := f.Node.Parts()
+			return !within(of, step)
+		}
+	}
+	return true
 }
 
 // NoticeRef names a notice of a run.
@@ -89,15 +132,20 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 		return Notice{}, none
 	}
 	e := history[ref.Seq-1]
-	n := Notice{ID: ref.ID(), Seq: ref.Seq, Event: noticeOf(e.Fact), OccurredAt: e.At}
-	then := Run{ID: ref.Run}.EvolveAll(history[:ref.Seq])
+	before := Run{ID: ref.Run}.EvolveAll(history[:ref.Seq-1])
+	n := Notice{ID: ref.ID(), Seq: ref.Seq, Event: noticeOf(before, history[:ref.Seq]), OccurredAt: e.At}
+	if n.Event == "" {
+		return Notice{}, none
+	}
+	then := before.Evolve(e)
 	n.Run, n.Decision = then.summary().View(e.At), then.Decision()
-	switch f := e.Fact.(type) {
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // a fact without a notice is refused
 	case VerdictRecorded: // the run no longer waits for it
 		n.Run.Action, n.Decision = nil, f.Decision
-	case HitsFound, AskedAgain:
+	case CustomerAwaited: // its link is the same as before
+		n.Run.Action = nil
 	case Redacted: // a later one has removed no more than notes of a verdict
-		if !(Run{}).EvolveAll(history[:ref.Seq-1]).RedactedAt.IsZero() {
+		if !before.RedactedAt.IsZero() {
 			return Notice{}, none
 		}
 	case ReviewDueSoon:
@@ -105,8 +153,6 @@ func NewNotice(ref NoticeRef, history []Event) (Notice, error) {
 		since, _ := then.InReview()
 		still, open := then.EvolveAll(history[ref.Seq:]).InReview()
 		n.Obsolete = !open || !still.Equal(since)
-	default:
-		return Notice{}, none
 	}
 	return n, nil
 }
@@ -151,13 +197,17 @@ func NoticeRetry(attempt int) (wait time.Duration, more bool) {
 	return schedule[attempt], true
 }
 
-// NoticesOf returns which of the events that follow the first seq ones of a history a workflow
-// asks to be notified of, by NoticeRef.Seq.
-func NoticesOf(d workflow.Definition, seq int, events []Event) (seqs []int) {
+// NoticesOf returns which of the events that follow a run, in one command, a workflow asks to be notified of, by NoticeRef.Seq.
+func NoticesOf(d workflow.Definition, before Run, events []Event) (seqs []int) {
+	if len(d.Notify) == 0 {
+		return nil
+	}
+	seq := before.Seq
 	for i, e := range events {
-		if slices.Contains(d.Notify, noticeOf(e.Fact)) {
+		if slices.Contains(d.Notify, noticeOf(before, events[:i+1])) {
 			seqs = append(seqs, seq+i+1)
 		}
+		before = before.Evolve(e)
 	}
 	return seqs
 }

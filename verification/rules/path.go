@@ -20,7 +20,7 @@ type Transition struct {
 
 // Transitions returns the moves of a run in order; a loop gives the same one several
 // times. The events follow each other in the history, and from is the node that the
-// run was at before them: empty for a whole history, or Run.Wait.Node of the run before
+// run was at before them: empty for a whole history, or Run.Wait().Node of the run before
 // them. Where a node has no route of its own for declined, failed, unavailable or
 // reject, the run moved along its next.
 func Transitions(from verification.NodeID, events []Event) []Transition {
@@ -46,7 +46,7 @@ func EachTransition(from verification.NodeID, events []Event, f func(event int, 
 	}
 	for i, e := range events {
 		event = i
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // the other facts do not move the run
 		case Started:
 			leave("")
 		case ResultRecorded:
@@ -124,4 +124,10 @@ func (f GroupDecided) route() string {
 		return "not met"
 	}
 	return "failed"
+}
+
+// alone reports whether a step is a node of the definition: no member of a group, and no element of a list.
+func alone(step verification.NodeID) bool {
+	node, _, _ := step.Parts()
+	return node == step
 }

@@ -134,7 +134,7 @@ const (
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
-	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, "", time.Time{}, Verdict{}, "", nil
+	r.Flags, r.Unscreened, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, nil, "", time.Time{}, Verdict{}, "", nil
 	nameless(r.InputCorrections)
 	for i := range r.Cards {
 		c := &r.Cards[i]
@@ -164,12 +164,12 @@ func nameless(all []Correction) {
 	}
 }
 
-// WithoutVerdicts returns the run without what reviewers said at its review steps, so that
-// no expression over it shows a verdict.
+// WithoutVerdicts returns the run without what reviewers said at its review steps and of its hits, so that
+// no expression over it, and no group, shows what they decided.
 func (r Run) WithoutVerdicts() Run {
 	r.Steps = slices.Clone(r.Steps)
 	for i := range r.Steps {
-		r.Steps[i].Data = r.Steps[i].shown()
+		r.Steps[i].Data, r.Steps[i].HitDecisions = r.Steps[i].shown(), nil
 	}
 	return r
 }
@@ -298,7 +298,7 @@ func (r Run) Asked(p workflow.Program, t verification.TenantID, node verificatio
 func judgements(p workflow.Program, history []Event) (all []Judgement) {
 	for _, e := range history {
 		j := Judgement{}
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are judgements
 		case VerdictRecorded:
 			j.Kind, j.Verdict = JudgementVerdict, verdictOf(f, e.At)
 		case VerdictProposed:
@@ -320,7 +320,7 @@ func judgements(p workflow.Program, history []Event) (all []Judgement) {
 // remarks returns the notes apart from verdicts, oldest first.
 func remarks(history []Event) (all []Remark) {
 	for _, e := range history {
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are remarks
 		case NoteAdded:
 			all = append(all, Remark{Notes: f.Notes, By: f.By, At: e.At})
 		case Assigned:

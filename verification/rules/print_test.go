@@ -21,14 +21,14 @@ func TestAConsentIsPrintedAsItWasShown(t *testing.T) {
 		n.Text, n.TextIn = "I agree.", workflow.Translations{"en": "I agree.", "hi": "सहमत"}
 	})(&d)
 	j := begin(t, d, "")
-	j.do(rules.Submit{WaitNumber: j.run.Wait.Number, Language: "hi", Payload: flows.Data(t, consents)}).pass().cancelIfLive()
+	j.do(rules.Submit{WaitNumber: j.run.Wait().Number, Language: "hi", Payload: flows.Data(t, consents)}).pass().cancelIfLive()
 	got := printed(j, verification.ProviderDescription{}, false).Consents
 	if len(got) != 1 || got[0].Text != "सहमत" || got[0].Language != "hi" || !got[0].Agreed || !got[0].At.Equal(flows.Noon()) || len(got[0].SHA256) != 64 {
 		t.Errorf("consents = %+v, want the text in Hindi", got)
 	}
 	for _, language := range []string{"", "fr"} {
 		j := begin(t, d, "")
-		j.do(rules.Submit{WaitNumber: j.run.Wait.Number, Language: language, Payload: flows.Data(t, `{"consent_status":"declined"}`)})
+		j.do(rules.Submit{WaitNumber: j.run.Wait().Number, Language: language, Payload: flows.Data(t, `{"consent_status":"declined"}`)})
 		got := printed(j, verification.ProviderDescription{}, false).Consents
 		if len(got) != 1 || got[0].Text != "I agree." || got[0].Language != "" || got[0].Agreed {
 			t.Errorf("consents in %q = %+v, want the default text", language, got)
@@ -162,7 +162,7 @@ func TestAPrintHasGroupsAndRoundsInWords(t *testing.T) {
 			t.Errorf("for the file %t: the round is by %q, want %q", forFile, want[0].By, by)
 		}
 	}
-	met := answered(t, group{1, []string{"passed"}}, "", "", 0).cancel()
+	met := answered(t, group{need: 1, answers: []string{"passed"}}, "", "", 0).cancel()
 	if got := printed(met, verification.ProviderDescription{}, false).Groups; len(got) != 1 || got[0].Status != rules.GroupMet {
 		t.Errorf("the groups are %+v, want one that is met", got)
 	}

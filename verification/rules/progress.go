@@ -19,11 +19,12 @@ func (r Run) Progress(p workflow.Program) (done, total int) {
 		}
 	}
 	total = done
-	if r.Wait.Kind == WaitNothing {
+	w := r.Wait()
+	if w.Kind == WaitNothing {
 		return done, total
 	}
 	def := p.Version.Definition
-	at, element, _ := r.Wait.Node.Parts()
+	at, element, _ := w.Node.Parts()
 	reachable := def.Reach(at, nil)
 	for id, n := range def.Nodes {
 		if !interactive(n.Type) || id != at && !slices.Contains(reachable, id) {

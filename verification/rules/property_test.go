@@ -3,6 +3,7 @@ package rules_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ func consistent(t flows.Tester, j *journey) {
 	sentencesSayTheReason(t, j)
 	redactionKeeps(t, j)
 	restrictionHides(t, j)
+	wordsSayWhatIsOpen(t, j)
 }
 
 // measuresAddUp: the measures of all commits are those of the whole history, and of a
@@ -44,7 +46,7 @@ func measuresAddUp(t flows.Tester, j *journey) {
 		return // a recorded history
 	}
 	equal(t, "the measures of all commits", j.measured, measures(j.history))
-	if w := j.run.Wait.Kind; j.run.Ended == "" && w != rules.WaitCustomer && w != rules.WaitReview {
+	if w := j.run.Wait().Kind; j.run.Ended == "" && w != rules.WaitCustomer && w != rules.WaitReview {
 		return
 	}
 	var moves []rules.Transition
@@ -255,8 +257,8 @@ func stepsHaveCards(t flows.Tester, j *journey, carded map[verification.NodeID]b
 	d, live := j.detail(), j.run.AsOf(j.now)
 	for _, s := range live.Steps {
 		flagged := slices.ContainsFunc(d.Flags, func(f rules.Flag) bool { return f.NodeID == s.Node })
-		waits := slices.ContainsFunc(live.Waits(), func(w rules.Wait) bool { return w.Node == s.Node })
-		want := !waits || live.Wait.Kind == rules.WaitReview || flagged || s.Visits > 1
+		waits := slices.ContainsFunc(live.Waits, func(w rules.Wait) bool { return w.Node == s.Node })
+		want := !waits || live.Wait().Kind == rules.WaitReview || flagged || s.Visits > 1
 		if carded[s.Node] != want {
 			t.Errorf("the step %s has a card: %t, want %t in a run that is %s", s.Node, carded[s.Node], want, d.Status)
 		}
@@ -326,7 +328,7 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 			}
 			if err == nil {
 				j.do(c)
-				moves := append(rules.Transitions("", oldHistory), rules.Transitions(old.Wait.Node, events)...)
+				moves := append(rules.Transitions("", oldHistory), rules.Transitions(old.Wait().Node, events)...)
 				equal(t, "the moves so far and those of the decision", moves, rules.Transitions("", j.history))
 			}
 			if picture(old) != before || pictures(oldHistory) != history {
@@ -340,25 +342,74 @@ func TestRandomRunsKeepEveryPromise(t *testing.T) {
 			if strings.HasSuffix(flows.Kinds(events), "verdict_recorded") && was.Status.Terminal() {
 				verdictSettles(t, j)
 			}
+			noticesAgree(t, old, events, j)
 			twoReviewersAgreed(t, j.history)
 			consistent(t, j)
 			checksAreDeclared(t, j)
+			everyScreeningIsAnsweredOrTold(t, j)
 		}
 	})
 }
 
-// twoReviewersAgreed: in a run with four_eyes, each verdict follows a proposal of the
+// noticesAgree: a command after which a run needs a verdict that it did not need before sends one notice that says so, and no other
+// command does. Each notice can be made from the history.
+func noticesAgree(t flows.Tester, was rules.Run, events []rules.Event, j *journey) {
+	t.Helper()
+	count := map[workflow.NoticeEvent]int{}
+	for _, seq := range rules.NoticesOf(workflow.Definition{Notify: workflow.NoticeEvents()}, was, events) {
+		n, err := rules.NewNotice(rules.NoticeRef{Run: j.run.ID, Seq: seq}, j.history)
+		if err != nil {
+			t.Errorf("the notice of event %d of %s: %v", seq, flows.Kinds(j.history), err)
+		}
+		if count[n.Event]++; n.Event == workflow.NoticeReviewNeeded && (n.Decision != rules.DecisionReview || n.Run.Outcome != "") {
+			t.Errorf("a run that needs a verdict is told with the decision %q and the outcome %q", n.Decision, n.Run.Outcome)
+		}
+	}
+	needed := was.Decision() != rules.DecisionReview && j.run.Decision() == rules.DecisionReview
+	if got := count[workflow.NoticeReviewNeeded]+count[workflow.NoticeFlagged] > 0; got != (needed || count[workflow.NoticeFlagged] > 0) ||
+		count[workflow.NoticeReviewNeeded]+count[workflow.NoticeFlagged] > 1 {
+		t.Errorf("after %s from %q to %q the notices are %v", flows.Kinds(events), was.Decision(), j.run.Decision(), count)
+	}
+	asked := strings.Contains(flows.Kinds(j.history), "asked_again")
+	for _, e := range events {
+		f, ok := e.Fact.(rules.CustomerAwaited)
+		if !ok {
+			continue
+		}
+		_, before := was.Step(f.Node)
+		_, element, _ := f.Node.Parts()
+		if got := count[workflow.NoticeReturned] > 0; got && !before || !got && before && !asked && element == 0 {
+			t.Errorf("%s, which was visited before: %t, is told of: %t", f.Node, before, got)
+		}
+	}
+}
+
+// twoReviewersAgreed: where two people must agree, each verdict follows a proposal of the
 // same decision for the same step by another person, however the two signed in, which was
 // not sent back and did not outlive the wait that it was for.
 func twoReviewersAgreed(t flows.Tester, history []rules.Event) {
 	t.Helper()
 	started, _ := history[0].Fact.(rules.Started)
 	var proposed rules.VerdictProposed
+	steps, waits := map[verification.NodeID]bool{}, verification.NodeID("") // the review steps that need two people; waits is empty once the run is over
+	needsTwo := func() bool {
+		return started.FourEyes || steps[waits] || waits == "" && slices.Contains(slices.Collect(maps.Values(steps)), true)
+	}
 	for i, e := range history {
 		switch f := e.Fact.(type) {
+		case rules.ReviewAsked:
+			steps[f.Node], waits = f.FourEyes, f.Node
+		case rules.AskedAgain:
+			if f.From == waits && needsTwo() && f.Identity == "" {
+				t.Errorf("event %d asks again without a person: %+v", i, f)
+			}
+		case rules.Completed, rules.Failed, rules.Expired, rules.Cancelled:
+			waits = ""
+		}
+		switch f := e.Fact.(type) {
 		case rules.VerdictProposed:
-			if !started.FourEyes || f.Identity == "" || proposed.Decision != "" {
-				t.Errorf("event %d proposes %+v after %+v; four_eyes: %t", i, f, proposed, started.FourEyes)
+			if !needsTwo() || f.Identity == "" || proposed.Decision != "" {
+				t.Errorf("event %d proposes %+v after %+v; four_eyes: %t", i, f, proposed, needsTwo())
 			}
 			proposed = f
 		case rules.ProposalReturned:
@@ -370,7 +421,7 @@ func twoReviewersAgreed(t flows.Tester, history []rules.Event) {
 			first, second := humanOf(proposed.Identity, proposed.By), humanOf(f.Identity, f.By)
 			agreed := first != "" && second != "" && first != second &&
 				f.Decision == proposed.Decision && f.Node == proposed.Node
-			if started.FourEyes && !agreed {
+			if needsTwo() && !agreed {
 				t.Errorf("event %d records %+v after the proposal %+v", i, f, proposed)
 			}
 			proposed = rules.VerdictProposed{}

@@ -43,6 +43,8 @@ type Review struct {
 	ProposedBy verification.Person
 	// Assignment says who works on the run; zero for nobody.
 	Assignment Assignment `json:",omitzero"`
+	// RejectedBefore are the rejected runs of the same person or company.
+	RejectedBefore RejectedBefore `json:",omitzero"`
 	// Claim is the claim that a person holds at the time of the query; zero for none. Only
 	// RunStore.List sets it.
 	Claim Claim
@@ -51,11 +53,11 @@ type Review struct {
 // InReview returns the time since which the run has an entry in the review queue, and
 // whether it has one: its decision is review, unless its deadline has passed.
 func (r Run) InReview() (since time.Time, yes bool) {
-	switch {
-	case r.Wait.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:
+	switch w := r.Wait(); {
+	case w.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:
 		return time.Time{}, false
 	case r.Ended == "":
-		return r.Wait.Since, true
+		return w.Since, true
 	case !r.ReopenedAt.IsZero():
 		return r.ReopenedAt, true
 	}
@@ -72,11 +74,16 @@ func (r Run) Review() (Review, bool) {
 	v := Review{
 		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.concerns(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(), Assignment: r.Assignment,
+		RejectedBefore: r.rejectedBefore,
 	}
 	if due := r.reviewTime(); due > 0 {
 		v.DueAt = v.Since.Add(due)
 	}
 	if n := len(v.Concerns); n > maxConcerns {
+		unscreened := func(c Concern) bool { return c.Kind == ConcernUnscreened }
+		if i := slices.IndexFunc(v.Concerns, unscreened); i >= maxConcerns { // it is always shown
+			v.Concerns[maxConcerns-1] = v.Concerns[i]
+		}
 		v.Concerns, v.MoreConcerns = v.Concerns[:maxConcerns], n-maxConcerns
 	}
 	for i := range v.Concerns {
@@ -131,5 +138,5 @@ func (c Claim) IsOf(p verification.Person) bool { return c.By != "" && c.By == p
 // ClaimHeld returns the verification.ErrConflict of RunStore.Claim for a run that another person has
 // claimed.
 func ClaimHeld() error {
-	return verification.Conflict("review", "another reviewer has claimed the run")
+	return verification.ConflictFor("run_claimed", "review", "another reviewer has claimed the run")
 }

@@ -73,6 +73,7 @@ func anyEvent(t *rapid.T) rules.Event {
 		rules.Assigned{To: rules.Assignee{Person: verification.Person{Identity: "asha"}}},
 		rules.Assigned{},
 		rules.ReviewDueSoon{DueAt: at},
+		rules.RejectedBefore{Runs: []rules.RejectedRun{{Run: "other", By: []verification.EarlierBy{verification.EarlierReference}}}, Unknown: n > 1},
 	}
 	return rules.Event{At: at, Fact: rapid.SampledFrom(facts).Draw(t, "fact")}
 }
@@ -91,7 +92,7 @@ func TestAnyHistoryFoldsAndCanBeRead(t *testing.T) {
 			}
 			now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "seconds")) * time.Second)
 			_, _, _ = r.Task(now), r.Detail(now), rules.MakeReport(flows.RunID, history, now)
-			_, _ = r.Request(p, flows.TenantID)
+			_, _ = r.Request(p, flows.TenantID, r.Wait())
 			_, _ = json.Marshal(e)
 			j := &journey{t: t, program: p, run: r, now: now}
 			_, _ = j.try(flows.NextCommand(t, p, r))

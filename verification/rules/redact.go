@@ -4,6 +4,7 @@ package rules
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,13 +17,13 @@ import (
 const RedactedReference = "redacted"
 
 // ErrRedacted is returned if a command other than a verdict is for a redacted run. It is an ErrConflict.
-var ErrRedacted error = verification.Conflict("run", "the personal data of the run was removed; only a verdict can be given")
+var ErrRedacted error = verification.ConflictFor("run_redacted", "run", "the personal data of the run was removed; only a verdict can be given")
 
 // The reasons why no personal data can be removed from a run now. Each is an ErrConflict.
 var (
-	ErrLive        error = verification.Conflict("run", "the run is live: cancel it, or wait for its end")
-	ErrVerdictOwed error = verification.Conflict("run", "the run needs a verdict")
-	ErrHeld        error = verification.Conflict("run", "the run is under a hold")
+	ErrLive        error = verification.ConflictFor("run_live", "run", "the run is live: cancel it, or wait for its end")
+	ErrVerdictOwed error = verification.ConflictFor("verdict_owed", "run", "the run needs a verdict")
+	ErrHeld        error = verification.ConflictFor("run_held", "run", "the run is under a hold")
 )
 
 // ErrKept is returned if personal data is to be removed from a run that a law says must be kept: see
@@ -85,11 +86,7 @@ func RedactRestored(
 		return nil, nil
 	}
 	now = now.UTC().Truncate(time.Microsecond)
-	if e, overdue := run.expiry(now); overdue {
-		ended = append(ended, e)
-	} else if run.Ended == "" {
-		ended = append(ended, Event{At: now, Fact: Cancelled{}})
-	}
+	ended = run.endRestored(now)
 	if run.Hold != (Hold{}) {
 		ended = append(ended, Event{At: now, Fact: HoldEnded{By: clean(by.Name), Identity: clean(by.Identity)}})
 	}
@@ -120,6 +117,12 @@ func RemoveDocuments(r Run, now time.Time) ([]Event, error) {
 	return with(nil, now, DocumentsRemoved{}), nil
 }
 
+func (Redacted) fold(r *Run, at time.Time) {
+	r.RedactedAt, r.ErasedAt, r.RestrictedAt = at, time.Time{}, time.Time{}
+}
+func (Erased) fold(r *Run, at time.Time)           { r.ErasedAt = at }
+func (DocumentsRemoved) fold(r *Run, at time.Time) { r.Documents, r.DocumentsRemovedAt = nil, at }
+
 // needed returns why nothing of a run can be removed now; nil if it can.
 func (r Run) needed() error {
 	if err := r.over(); err != nil {
@@ -141,114 +144,62 @@ func lastNotErased(history []Event) int {
 	return 0
 }
 
-// redactedFact returns a fact without personal data.
+// redactedFact returns a fact without personal data, as the tags of its fields say.
 func redactedFact(f Fact) Fact {
-	switch f := f.(type) {
-	case Started:
-		f.ReferenceID, f.Input, f.RedirectURI = RedactedReference, nil, ""
-		return f
-	case ResultPending:
-		f.Handle = ""
-		return f
-	case CallbackReceived:
-		f.Digest = ""
-		return f
-	case Redirected:
-		f.URL, f.Handle = "", ""
-		return f
-	case Returned:
-		f.Digest = ""
-		return f
-	case PollFailed:
-		f.Cause = ""
-		return f
-	case DispatchFailed:
-		f.Cause = ""
-		return f
-	case ResultRecorded:
-		doubted := reasonsOf(f.Data, f.Screening).analysisNotOK
-		f.Data = redactedData(f.Data)
-		if f.Screening != nil {
-			s := *f.Screening
-			s.Hits, s.Cleared, s.Asked, s.Doubted = redactedHits(s.Hits), redactedClearances(s.Cleared), "", doubted
-			f.Screening = &s
-		}
-		return f
-	case ResultUnavailable:
-		f.Data = redactedData(f.Data)
-		return f
-	case GroupBegan:
-		f.Items = nil
-		return f
-	case GroupDecided:
-		f.Data = redactedData(f.Data)
-		return f
-	case NoAnswer:
-		f.Data = nil
-		return f
-	case AskedAgain:
-		f.Note = ""
-		return f
-	case DocumentUploaded:
-		f.Document, f.SHA256 = "", ""
-		return f
-	case CustomerSubmitted:
-		f.Data = redactedData(f.Data)
-		return f
-	case BranchTaken:
-		f.Values = nil
-		return f
-	case Skipped:
-		f.Values = nil
-		return f
-	case Completed:
-		f.Data = nil
-		return f
-	case ReviewAsked:
-		f.Reason = ""
-		return f
-	case VerdictRecorded:
-		f.Notes = ""
-		return f
-	case VerdictProposed:
-		f.Notes = ""
-		return f
-	case ProposalReturned:
-		f.Notes = ""
-		return f
-	case HitsFound:
-		f.Hits, f.Asked = redactedHits(f.Hits), ""
-		return f
-	case HitDecided:
-		f.Entry, f.Digest, f.Reason, f.Asked = "", "", "", ""
-		return f
-	case HitsCleared:
-		f.Cleared = redactedClearances(f.Cleared)
-		return f
-	case NoteAdded:
-		f.Notes = ""
-		return f
-	case Corrected:
-		f.Field, f.Correction = "", ""
-		return f
-	case Assigned:
-		f.Notes = ""
-		return f
-	case Held:
-		f.Reason = ""
-		return f
-	case Restricted:
-		f.Reason = ""
-		return f
-	case RestrictionLifted:
-		f.Reason = ""
-		return f
-	case Failed:
-		f.Cause = ""
-		return f
-	case Dispatched, CustomerAwaited, JourneyOpened, ReviewDueSoon, Expired, Cancelled, HoldEnded, Redacted, Erased, DocumentsRemoved:
+	result, isResult := f.(ResultRecorded)
+	if isResult && result.Screening != nil {
+		s := *result.Screening
+		s.Doubted = reasonsOf(result.Data, result.Screening).analysisNotOK // which the hits and the data no longer tell
+		result.Screening, f = &s, result
 	}
-	return f
+	v := reflect.New(reflect.TypeOf(f)).Elem()
+	v.Set(reflect.ValueOf(f))
+	redactFields(v)
+	redacted, _ := v.Interface().(Fact) // it has the type of f
+	return redacted
+}
+
+// redactFields removes what the tags of a struct say. It changes nothing that the struct points to.
+func redactFields(v reflect.Value) {
+	for i := range v.NumField() {
+		field := v.Field(i)
+		does, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("fact"), ",")
+		switch does {
+		case "kept":
+		case "reference":
+			field.SetString(RedactedReference)
+		case "flags":
+			field.SetBytes(redactedData(field.Bytes()))
+		case "blank":
+			if field.Len() > 0 {
+				field.Set(reflect.MakeSlice(field.Type(), field.Len(), field.Len()))
+			}
+		case "inside":
+			redactInside(field)
+		default: // a field without a tag fails a test, and is emptied
+			field.SetZero()
+		}
+	}
+}
+
+// redactInside replaces what a pointer or a slice holds by what is left of it.
+func redactInside(field reflect.Value) {
+	if field.IsNil() {
+		return
+	}
+	if field.Kind() == reflect.Pointer {
+		inner := reflect.New(field.Type().Elem())
+		inner.Elem().Set(field.Elem())
+		redactFields(inner.Elem())
+		field.Set(inner)
+		return
+	}
+	items := reflect.MakeSlice(field.Type(), field.Len(), field.Len())
+	reflect.Copy(items, field)
+	for i := range items.Len() {
+		redactFields(items.Index(i))
+	}
+	field.Set(items)
 }
 
 // redactedData returns the fields that flag a step, as far as they have a value that may flag it; nil if
@@ -275,30 +226,13 @@ func redactedData(d verification.Data) verification.Data {
 	return kept
 }
 
-// redactedHits returns as many hits, which say nothing.
-func redactedHits(hits []verification.Hit) []verification.Hit {
-	if len(hits) == 0 {
-		return hits
-	}
-	return make([]verification.Hit, len(hits))
-}
-
-// redactedClearances returns the clearances without what they cleared.
-func redactedClearances(all []Clearance) []Clearance {
-	all = slices.Clone(all)
-	for i := range all {
-		all[i].Hit, all[i].Asked = verification.Hit{}, ""
-	}
-	return all
-}
-
 // reportDigest returns the digest of a report. That of a redacted or restricted run stays the one of the last
 // history before, so that reports that were filed still verify; what follows changes it again, except that a
 // redaction is complete. A restriction that was lifted has no part in it.
 func reportDigest(history []Event) string {
 	for i, e := range slices.Backward(history) {
 		before := ""
-		switch f := e.Fact.(type) {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these change what is read before them
 		case Redacted:
 			before = f.Digest
 		case Restricted:

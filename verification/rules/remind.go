@@ -42,6 +42,8 @@ func (r Run) reviewTime() time.Duration {
 	return time.Duration(r.Started.ReviewDueMinutes) * time.Minute
 }
 
+func (ReviewDueSoon) fold(r *Run, _ time.Time) { r.reminded, _ = r.InReview() }
+
 func (d *decision) remind() {
 	at := d.run.RemindAt()
 	if at.IsZero() || d.now.Before(at) {

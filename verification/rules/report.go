@@ -35,7 +35,9 @@ type Report struct {
 	// Flags, Decision, Notes, ResolvedAt, Proposal, Run.Outcome and Run.Data are zero in a printed
 	// report, see MakePrint. Flags has a flag for each flagged step, in execution order.
 	Flags []Flag
-	// Concerns are what a reviewer should look at: hits first, then failed checks, then other flags, and the
+	// Unscreened are the checks that screen, and that the run came to and has not called; nil in a printed report.
+	Unscreened []Unscreened `json:",omitempty"`
+	// Concerns are what a reviewer should look at: hits first, then Unscreened, then failed checks, then other flags, and the
 	// review step that the run is parked on; in each part in execution order. A review step without a reason of
 	// its own is left out if there is anything else. Only the pages of reviewers show them.
 	Concerns   []Concern `json:"-"`
@@ -110,6 +112,8 @@ type Card struct {
 	VisitsOmitted int         `json:",omitzero"`
 	// Rounds are the times at which the customer was asked again for the step, oldest first.
 	Rounds []Round `json:"-"`
+	// Gone says that all visits of the step are in Visits: see Step.Gone. The card then has no answer of its own.
+	Gone bool `json:"-"`
 	// Rescreened are the hits that later versions of a list had, oldest first. They are
 	// never printed; the reason says that there are some.
 	Rescreened []HitsFound
@@ -126,6 +130,15 @@ type Card struct {
 	// workflow.DataSchema describes Data: as the providers of a check do, or with the labels of a
 	// form. Only printed reports and the pages of reviewers have it.
 	DataSchema workflow.DataSchema `json:"-"`
+}
+
+// VisitCount returns how often the run came to the step.
+func (c Card) VisitCount() int {
+	n := len(c.Visits) + c.VisitsOmitted
+	if !c.Gone {
+		n++
+	}
+	return n
 }
 
 // MakeReport returns the report of a history at a given time.
@@ -161,10 +174,15 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 		InputCorrections: r.correctionsOf(""),
 		Digest:           reportDigest(history),
 	}
-	report.Concerns = r.concerns()
+	report.Concerns, report.Unscreened = r.concerns(), r.Unscreened
 	report.Notes, report.ResolvedAt = r.resolution()
 	for _, s := range r.Steps {
 		ends := earlier[s.Node]
+		if s.Gone {
+			last := s
+			last.Gone = false
+			ends = append(ends, last)
+		}
 		if r.Ended == "" && !s.finished() && s.Type != workflow.NodeReview { // a live run waits on it
 			n := len(ends)
 			switch {
@@ -198,7 +216,10 @@ func (r Run) card(s Step, d Decision) Card {
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Corrections: r.correctionsOf(s.Node), Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
-		Rounds: s.Rounds,
+		Rounds: s.Rounds, Gone: s.Gone,
+	}
+	if s.Gone {
+		c.CompletedAt, c.Data, c.Screening, c.HitDecisions = time.Time{}, nil, nil, nil
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {
@@ -231,6 +252,8 @@ func (r Run) cardStatus(s Step, d Decision) (status CardStatus, all []Sentence) 
 		return CardFailed, all
 	case s.flagged():
 		return CardNeedsReview, all
+	case s.Gone:
+		return CardOK, []Sentence{{Key: sentenceGone}}
 	case s.Type == workflow.NodeCheck && s.Status == StepFailed:
 		return CardFailed, []Sentence{{Key: s.failure()}}
 	case s.Confirms != nil && !*s.Confirms:

@@ -32,6 +32,9 @@ type GroupMember struct {
 	NodeID verification.NodeID
 	Label  string // without the label of the group
 	Answer MemberAnswer
+	// Hits counts the open hits of that answer: those that no reviewer has decided to be of another person or company. An element
+	// that is a group has those of its members.
+	Hits int
 }
 
 // GroupStatus says how a group was decided.
@@ -41,6 +44,7 @@ type GroupStatus string
 const (
 	GroupOpen        GroupStatus = "open"        // not decided yet
 	GroupMet         GroupStatus = "met"         // enough members confirm, or every element passed
+	GroupFlagged     GroupStatus = "flagged"     // it is met, and something is open at a member or an element that was called
 	GroupNotMet      GroupStatus = "not_met"     // too few can confirm, or an element did not pass
 	GroupUnavailable GroupStatus = "unavailable" // only sources without an answer kept it from being met
 	GroupUnfinished  GroupStatus = "unfinished"  // the run ended before it was decided
@@ -52,6 +56,7 @@ type MemberAnswer string
 // The answers.
 const (
 	AnswerConfirmed    MemberAnswer = "confirmed"
+	AnswerFlagged      MemberAnswer = "flagged" // it confirms, and something is open at it, such as a hit
 	AnswerNotConfirmed MemberAnswer = sentenceNotConfirmed
 	AnswerNoCoverage   MemberAnswer = sentenceNoCoverage
 	AnswerInconclusive MemberAnswer = sentenceInconclusive
@@ -68,19 +73,21 @@ func (r Run) ReportGroups(d workflow.Definition) (all []ReportGroup) {
 	for _, g := range r.Groups {
 		node, _, _ := g.Node.Parts()
 		n := d.Nodes[node]
+		if g.gone(&r) { // the cards of its members stand under the node
+			continue
+		}
 		out := ReportGroup{
-			NodeID: g.Node, Type: g.Type, Label: g.Label, Status: g.status(), Each: g.Each, StartedAt: g.StartedAt, DecidedAt: g.DecidedAt,
+			NodeID: g.Node, Type: g.Type, Label: g.Label, Status: g.status(&r), Each: g.Each, StartedAt: g.StartedAt, DecidedAt: g.DecidedAt,
 		}
 		if g.Each {
 			for i := range g.Elements {
 				id := g.Node.Element(i + 1)
-				out.Members = append(out.Members, GroupMember{id, workflow.ElementLabel(g.Label, i+1, g.Elements), g.answer(&r, id)})
+				out.Members = append(out.Members, g.member(&r, id, workflow.ElementLabel(g.Label, i+1, g.Elements)))
 			}
 		} else {
 			out.Order, out.Need = n.Called(), n.Need
 			for _, m := range n.Members {
-				id := g.Node.Member(m.Name)
-				out.Members = append(out.Members, GroupMember{id, m.Check().Label, g.answer(&r, id)})
+				out.Members = append(out.Members, g.member(&r, g.Node.Member(m.Name), m.Check().Label))
 			}
 		}
 		all = append(all, out)
@@ -88,10 +95,12 @@ func (r Run) ReportGroups(d workflow.Definition) (all []ReportGroup) {
 	return all
 }
 
-func (g Group) status() GroupStatus {
+func (g Group) status(r *Run) GroupStatus {
 	switch {
 	case g.Status == StepRunning:
 		return GroupOpen
+	case g.Status == StepPassed && r.anyOpen(g):
+		return GroupFlagged
 	case g.Status == StepPassed:
 		return GroupMet
 	case g.Unavailable:
@@ -102,12 +111,57 @@ func (g Group) status() GroupStatus {
 	return GroupNotMet
 }
 
-// answer returns what a member or an element of the group answered on its last visit.
+// gone reports whether the group is an element that the last visit of its node does not have.
+func (g Group) gone(r *Run) bool {
+	node, element, _ := g.Node.Parts()
+	all, _ := r.Group(node)
+	return element > 0 && all.began > g.began && (all.Status != StepRunning || element > all.Elements)
+}
+
+func (r *Run) anyOpen(g Group) bool { return slices.ContainsFunc(r.called(g), (*Step).leavesOpen) }
+
+// leavesOpen reports whether the step has an open hit or is flagged, and not only for hits that reviewers have decided to be of
+// another person or company. No verdict changes it, so that a printed report does not show one.
+func (s *Step) leavesOpen() bool {
+	hits := s.allHits()
+	return openHits(hits) > 0 || slices.ContainsFunc(s.causes(), func(c stepCause) bool {
+		return len(hits) == 0 || c.Cause != CauseHit && c.Cause != CauseRescreened && c.Cause != CauseOverruled
+	})
+}
+
+// openHits counts the hits that no reviewer has decided to be of another person or company. Which of several hits a decision was on is
+// not known any more in a redacted run: all of them are open.
+func openHits(hits []FoundHit) (n int) {
+	for _, h := range hits {
+		if h.Decision.Match != MatchOther || h.ID == "" && h.Digest == "" && len(hits) > 1 {
+			n++
+		}
+	}
+	return n
+}
+
+// member returns what a member or an element of the group answered on its last visit.
+func (g Group) member(r *Run, id verification.NodeID, label string) GroupMember {
+	m := GroupMember{NodeID: id, Label: label, Answer: g.answer(r, id)}
+	of := []*Step{r.step(id)}
+	if sub, ok := r.Group(id); ok {
+		of = r.called(sub)
+	}
+	for _, s := range of {
+		if g.onVisit(s) {
+			last, _ := s.visit(0)
+			m.Hits += openHits(last.hits())
+		}
+	}
+	return m
+}
+
 func (g Group) answer(r *Run, id verification.NodeID) MemberAnswer {
 	if sub, ok := r.Group(id); ok && sub.began > g.began {
 		return map[GroupStatus]MemberAnswer{
-			GroupOpen: AnswerOpen, GroupMet: AnswerConfirmed, GroupNotMet: AnswerNotConfirmed, GroupUnavailable: AnswerNone, GroupUnfinished: AnswerUnfinished,
-		}[sub.status()]
+			GroupOpen: AnswerOpen, GroupMet: AnswerConfirmed, GroupFlagged: AnswerFlagged, GroupNotMet: AnswerNotConfirmed,
+			GroupUnavailable: AnswerNone, GroupUnfinished: AnswerUnfinished,
+		}[sub.status(r)]
 	}
 	s := r.step(id)
 	switch {
@@ -121,10 +175,12 @@ func (g Group) answer(r *Run, id verification.NodeID) MemberAnswer {
 		return AnswerOpen
 	case s.unavailable, s.cancelled:
 		return MemberAnswer(s.failure())
-	case s.Confirms != nil && *s.Confirms, s.Confirms == nil && s.Status == StepPassed, s.Type == workflow.NodeCustomerInput:
-		return AnswerConfirmed
+	case s.Confirms != nil && !*s.Confirms, s.Confirms == nil && s.Status != StepPassed && s.Type != workflow.NodeCustomerInput:
+		return AnswerNotConfirmed
+	case s.leavesOpen():
+		return AnswerFlagged
 	}
-	return AnswerNotConfirmed
+	return AnswerConfirmed
 }
 
 // ReportSection is a part of a report: a card that stands alone, or a group and what stands under it.
@@ -193,12 +249,20 @@ func sectionsUnder(g *ReportGroup, groups map[verification.NodeID]*ReportGroup, 
 	return all
 }
 
-// Confirmed returns how many members confirmed, or how many elements passed.
-func (g ReportGroup) Confirmed() (n int) {
+// Count returns how many members, or elements, have an answer.
+func (g ReportGroup) Count(a MemberAnswer) (n int) {
 	for _, m := range g.Members {
-		if m.Answer == AnswerConfirmed {
+		if m.Answer == a {
 			n++
 		}
+	}
+	return n
+}
+
+// Hits returns how many hits are open at the members or elements.
+func (g ReportGroup) Hits() (n int) {
+	for _, m := range g.Members {
+		n += m.Hits
 	}
 	return n
 }

@@ -47,7 +47,7 @@ func answered(t *testing.T, g group, order workflow.Order, each string, but int)
 	}
 	j := begin(t, g.definition(order, "", each), input).after(time.Minute)
 	for {
-		waits := j.run.Waits()
+		waits := j.run.Waits
 		if len(waits) <= but || waits[0].Kind == rules.WaitReview {
 			return j
 		}
@@ -62,25 +62,25 @@ func TestAReportHasGroupsWithTheAnswersOfTheirMembers(t *testing.T) {
 		want string
 	}{
 		{
-			"met", answered(t, group{2, []string{"passed", "left out", "failed", "passed", "passed"}}, "", "", 0),
+			"met", answered(t, group{need: 2, answers: []string{"passed", "left out", "failed", "passed", "passed"}}, "", "", 0),
 			"Address met (m0 confirmed, m1 left_out, m2 not_confirmed, m3 confirmed, m4 not_needed) [address.m0 address.m2 address.m3 address.m4]; met",
 		},
 		{
-			"a waterfall", answered(t, group{1, []string{"no_coverage", "inconclusive", "outage", "passed", "passed"}}, workflow.OrderOneByOne, "", 0),
+			"a waterfall", answered(t, group{need: 1, answers: []string{"no_coverage", "inconclusive", "outage", "passed", "passed"}}, workflow.OrderOneByOne, "", 0),
 			"Address met (m0 no_coverage, m1 inconclusive, m2 no_answer, m3 confirmed, m4 not_called) [address.m0 address.m1 address.m2 address.m3]; met",
 		},
-		{"not met", answered(t, group{0, []string{"failed", "passed"}}, "", "", 0), "Address not_met (m0 not_confirmed, m1 not_needed) [address.m0 address.m1]; not_met"},
-		{"no source answered", answered(t, group{0, []string{"outage", "passed"}}, "", "", 0), "Address unavailable (m0 no_answer, m1 confirmed) [address.m0 address.m1]; unavailable"},
-		{"open", answered(t, group{0, []string{"passed", "passed"}}, "", "", 1), "Address open (m0 confirmed, m1 open) [address.m0]"},
-		{"open, without a card", answered(t, group{0, []string{"passed", "passed"}}, "", "", 2), "Address open (m0 open, m1 open) []"},
-		{"cancelled", answered(t, group{0, []string{"passed", "passed"}}, "", "", 1).cancel(), "Address unfinished (m0 confirmed, m1 unfinished) [address.m0 address.m1]"},
+		{"not met", answered(t, group{need: 0, answers: []string{"failed", "passed"}}, "", "", 0), "Address not_met (m0 not_confirmed, m1 not_needed) [address.m0 address.m1]; not_met"},
+		{"no source answered", answered(t, group{need: 0, answers: []string{"outage", "passed"}}, "", "", 0), "Address unavailable (m0 no_answer, m1 confirmed) [address.m0 address.m1]; unavailable"},
+		{"open", answered(t, group{need: 0, answers: []string{"passed", "passed"}}, "", "", 1), "Address open (m0 confirmed, m1 open) [address.m0]"},
+		{"open, without a card", answered(t, group{need: 0, answers: []string{"passed", "passed"}}, "", "", 2), "Address open (m0 open, m1 open) []"},
+		{"cancelled", answered(t, group{need: 0, answers: []string{"passed", "passed"}}, "", "", 1).cancel(), "Address unfinished (m0 confirmed, m1 unfinished) [address.m0 address.m1]"},
 		{
-			"two elements", answered(t, group{1, []string{"no_coverage", "passed"}}, workflow.OrderOneByOne, "input.list", 0),
+			"two elements", answered(t, group{need: 1, answers: []string{"no_coverage", "passed"}}, workflow.OrderOneByOne, "input.list", 0),
 			"Address met (Address 1 of 2 confirmed, Address 2 of 2 confirmed) [" +
 				"Address 1 of 2 met (m0 no_coverage, m1 confirmed) [address[1].m0 address[1].m1] Address 2 of 2 met (m0 no_coverage, m1 confirmed) [address[2].m0 address[2].m1]]; met",
 		},
 		{
-			"an element is open", answered(t, group{1, []string{"failed"}}, "", "input.list", 1),
+			"an element is open", answered(t, group{need: 1, answers: []string{"failed"}}, "", "input.list", 1),
 			"Address open (Address 1 of 2 not_confirmed, Address 2 of 2 open) [Address 1 of 2 not_met (m0 not_confirmed) [address[1].m0] Address 2 of 2 open (m0 open) []]",
 		},
 	} {
@@ -162,11 +162,11 @@ func TestASourceThatAMetGroupDidNotNeedIsNoConcern(t *testing.T) {
 		}
 		return all
 	}
-	met := answered(t, group{1, []string{"no_coverage", "failed", "passed"}}, workflow.OrderOneByOne, "", 0)
+	met := answered(t, group{need: 1, answers: []string{"no_coverage", "failed", "passed"}}, workflow.OrderOneByOne, "", 0)
 	if got := concerns(met); !slices.Equal(got, []verification.NodeID{"address.m1"}) {
 		t.Errorf("the concerns of a group that is met = %v, want the member that does not confirm", got)
 	}
-	lacking := answered(t, group{0, []string{"no_coverage", "passed"}}, "", "", 0)
+	lacking := answered(t, group{need: 0, answers: []string{"no_coverage", "passed"}}, "", "", 0)
 	if got := concerns(lacking); !slices.Equal(got, []verification.NodeID{"address.m0"}) {
 		t.Errorf("the concerns of a group without enough answers = %v, want the member without one", got)
 	}

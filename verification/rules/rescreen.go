@@ -50,6 +50,5 @@ func (s Step) ListVersion() string {
 // computed again from the steps of the run.
 func (r Run) RequestAgain(p workflow.Program, t verification.TenantID, node verification.NodeID) (verification.CheckRequest, error) {
 	step, _ := r.Step(node)
-	r.Wait, r.Beside = Wait{Node: node, Dispatch: step.Dispatches}, nil
-	return r.Request(p, t)
+	return r.Request(p, t, Wait{Node: node, Dispatch: step.Dispatches})
 }

@@ -16,8 +16,8 @@ const maxRestrictions = 200
 // ErrRestricted is returned if a command other than a verdict or a hold is for a restricted run, and
 // ErrNotRestricted if a restriction is to be lifted that there is not. Both are an ErrConflict.
 var (
-	ErrRestricted    error = verification.Conflict("run", "the run is restricted: only a verdict can be given")
-	ErrNotRestricted error = verification.Conflict("run", "the run is not restricted")
+	ErrRestricted    error = verification.ConflictFor("run_restricted", "run", "the run is restricted: only a verdict can be given")
+	ErrNotRestricted error = verification.ConflictFor("run_not_restricted", "run", "the run is not restricted")
 )
 
 // Restrict returns the history of a run with a Restricted at its end. Until LiftRestriction, Shown is all
@@ -66,12 +66,54 @@ func LiftRestriction(id verification.RunID, history []Event, reason string, by v
 	return with(history, now, RestrictionLifted{Reason: reason, By: clean(by.Name), Identity: clean(by.Identity)}), nil
 }
 
+// restoredReason is the reason of a hold or a restriction that a restore has lost.
+const restoredReason = "restored from the ledger of erasures, which keeps no reason"
+
+// KeepRestored returns the history of a run in which a hold or a restriction begins or ends, as kind says, that did so
+// before the history was restored. It refuses nothing: a live run is cancelled before it is restricted, unless it has
+// expired. ended are the events that do so. kept is nil for a redacted run, and if the run is so already.
+func KeepRestored(
+	id verification.RunID, history []Event, kind verification.ErasureKind, by verification.Person, now time.Time,
+) (kept, ended []Event) {
+	run := Fold(id, history)
+	if run.Seq == 0 || !run.RedactedAt.IsZero() {
+		return nil, nil
+	}
+	var f Fact
+	switch held, restricted := run.Hold != (Hold{}), !run.RestrictedAt.IsZero(); {
+	case kind == verification.ErasureHeld && !held:
+		f = Held{Reason: restoredReason, By: clean(by.Name), Identity: clean(by.Identity)}
+	case kind == verification.ErasureReleased && held:
+		f = HoldEnded{By: clean(by.Name), Identity: clean(by.Identity)}
+	case kind == verification.ErasureLimited && !restricted:
+		ended = run.endRestored(now)
+		history = append(slices.Clip(history), ended...)
+		f = Restricted{Digest: reportDigest(Shown(history)), Reason: restoredReason, By: clean(by.Name), Identity: clean(by.Identity)}
+	case kind == verification.ErasureLifted && restricted:
+		f = RestrictionLifted{Reason: restoredReason, By: clean(by.Name), Identity: clean(by.Identity)}
+	default:
+		return nil, nil
+	}
+	return with(history, now, f), ended
+}
+
+// endRestored returns the event that ends a live run.
+func (r Run) endRestored(now time.Time) []Event {
+	if e, overdue := r.expiry(now.UTC().Truncate(time.Microsecond)); overdue {
+		return []Event{e}
+	}
+	if r.Ended == "" {
+		return []Event{{At: now.UTC().Truncate(time.Microsecond), Fact: Cancelled{}}}
+	}
+	return nil
+}
+
 // Shown returns what may be read of a history: all of it, or that of a restricted run without the personal data
 // that Redact would remove from the events before its last Restricted.
 func Shown(history []Event) []Event {
 	hidden := 0
 	for i, e := range slices.Backward(history) {
-		switch e.Fact.(type) {
+		switch e.Fact.(type) { //nolint:gochecksumtype // only these change what is read before them
 		case Redacted, RestrictionLifted:
 			return history
 		case Restricted:
@@ -91,6 +133,18 @@ func Shown(history []Event) []Event {
 	return shown
 }
 
+func (Restricted) fold(r *Run, at time.Time) {
+	if r.RestrictedAt.IsZero() {
+		r.RestrictedAt = at
+	}
+	r.restrictions++
+	r.lastNote = NoteAdded{}
+}
+
+func (RestrictionLifted) fold(r *Run, _ time.Time) {
+	r.RestrictedAt, r.lastNote = time.Time{}, NoteAdded{}
+}
+
 // Hidden reports whether the personal data of the run was removed, or is hidden because it is restricted.
 func (r Run) Hidden() bool { return !r.RedactedAt.IsZero() || !r.RestrictedAt.IsZero() }
 
@@ -107,7 +161,7 @@ func Rewrites(events []Event) bool {
 
 // isRestriction reports whether a fact begins or ends a restriction.
 func isRestriction(f Fact) bool {
-	switch f.(type) {
+	switch f.(type) { //nolint:gochecksumtype // only these are about a restriction
 	case Restricted, RestrictionLifted:
 		return true
 	}

@@ -166,6 +166,9 @@ type stepCause struct {
 
 // causes returns why the step is flagged, in the order of Causes; none if it is not.
 func (s Step) causes() (causes []stepCause) {
+	if s.Gone {
+		s.flag(flagReasons{})
+	}
 	for _, c := range []struct {
 		cause         Cause
 		last, earlier bool // whether it holds for the last visit, and for one before

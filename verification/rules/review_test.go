@@ -119,7 +119,7 @@ func TestAHitIsACauseOfItsOwn(t *testing.T) {
 func TestAnEarlierHitIsACauseOfItsOwn(t *testing.T) {
 	screened := func(j *journey, data string, hits ...verification.Hit) *journey {
 		return j.do(rules.RecordResult{
-			Node: "list", Dispatch: j.run.Wait.Dispatch, Outcome: verification.OutcomePassed, Data: verification.Data(data),
+			Node: "list", Dispatch: j.run.Wait().Dispatch, Outcome: verification.OutcomePassed, Data: verification.Data(data),
 			Screening: &verification.ScreeningResult{List: "un", Hits: hits},
 		})
 	}

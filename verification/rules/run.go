@@ -1,4 +1,4 @@
-// Run: the state of a run, its steps, verdicts and wait.
+// Run: the state of a run, its steps and verdicts.
 
 package rules
 
@@ -23,10 +23,10 @@ type Run struct {
 	Steps []Step
 	// Groups are the groups of checks and the nodes with for_each that the run has come to, in order.
 	Groups []Group
-	// Wait is what the run waits for; its Kind is empty once the run is over. Beside are the further checks
-	// that the run waits for, while several are called at once.
-	Wait   Wait
-	Beside []Wait
+	// Unscreened are the checks that screen, and that the run came to and has not called.
+	Unscreened []Unscreened
+	// Waits are all that the run waits for; none once it is over. They are several while several checks are called at once.
+	Waits []Wait
 
 	Ended       Status              // the terminal status of the history; empty while live
 	CompletedAt time.Time           // zero while live
@@ -69,9 +69,10 @@ type Run struct {
 	// Assignment says who works on the run, which needs a verdict; zero for nobody.
 	Assignment Assignment
 
-	receipts    []SignalReceipt // oldest first
-	round       round           // in which the customer was asked again; zero for none
-	corrections []correction    // oldest first
+	receipts       []SignalReceipt // oldest first
+	rejectedBefore RejectedBefore  // found when the run last came to need a verdict
+	round          round           // in which the customer was asked again; zero for none
+	corrections    []correction    // oldest first
 
 	endDecision Decision // right after the end
 
@@ -94,7 +95,7 @@ type Run struct {
 	// Proposal.
 	judgedAt, proposedAt, proposalAt int
 
-	steps ownership // of Steps
+	own ownership // of Steps and Waits
 }
 
 // SignalReceipt is the result of a signal with an idempotency key.
@@ -132,6 +133,8 @@ type Step struct {
 	// Rescreen is the list whose changes lead to the re-screening of the completed run;
 	// empty for none.
 	Rescreen string
+	// Screens says that the check screens people or companies, on its last visit.
+	Screens bool
 	// Screening is what a check found on a list on its last visit; nil if it has screened
 	// nobody.
 	Screening *Screening
@@ -150,9 +153,14 @@ type Step struct {
 	Rounds []Round
 	// Confirms says whether the answer of a member of a group confirms; nil for no answer and for any other check.
 	Confirms *bool
+	// Gone says that all visits of the step are earlier ones: the last visit of its node, which has for_each, has no such
+	// element, or has not called this member of it.
+	Gone bool
 
 	noAnswer     verification.CheckOutcome // on the last visit; empty unless the source could not tell
 	cancelled    bool                      // on the last visit: its answer was not needed
+	fourEyes     bool                      // of a review: its verdict needs two reviewers
+	doubted      bool                      // on the last visit: analysis_ok was false before facts differed
 	failedBefore bool                      // on an earlier visit, and no visit has passed since
 	unavailable  bool                      // on the last visit
 	before       string                    // ListVersion of the visit before
@@ -173,6 +181,9 @@ type Round struct {
 	Earlier    verification.Data
 	AnsweredAt time.Time // zero while the customer has not answered
 }
+
+// about hides the method of AskedAgain: a Round is no fact.
+func (Round) about() {} //nolint:unused // it hides another one
 
 // round is the present round: from which node the run went back to which step, and the length of the history then.
 type round struct {
@@ -202,53 +213,4 @@ type Verdict struct {
 // Person returns who gave the verdict.
 func (v Verdict) Person() verification.Person {
 	return verification.Person{Identity: v.Identity, Name: v.By}
-}
-
-// WaitKind says what a run waits for.
-type WaitKind string
-
-// The kinds of wait.
-const (
-	WaitNothing  WaitKind = ""
-	WaitResult   WaitKind = "result"   // a provider was dispatched and its result is outstanding
-	WaitPoll     WaitKind = "poll"     // until the next poll of a pending result
-	WaitRetry    WaitKind = "retry"    // until the next dispatch
-	WaitCustomer WaitKind = "customer" // parked on the customer
-	WaitReview   WaitKind = "review"   // parked on a reviewer
-)
-
-// Wait is what a live run waits for, and where.
-type Wait struct {
-	Kind WaitKind
-	Node verification.NodeID
-	// Number is the length of the history when the wait began.
-	Number int
-	Signal string // of a customer wait
-	// Uploads are the documents of a customer wait: the last one of each field.
-	// Uploaded counts all documents that were sent.
-	Uploads  []verification.Document
-	Uploaded int
-	// Since is when the run parked or, if later, when the customer last opened the
-	// journey. For a check, it is when the provider was last dispatched or, if later, when its customer was led away,
-	// opened the journey or came back.
-	Since time.Time
-	// At is when to poll or to dispatch again.
-	At time.Time
-
-	// The fields below belong to the wait of a check.
-	Provider           string
-	DispatchedAt       time.Time
-	Dispatch           int // the number of the last dispatch: from 1, over all visits of the step
-	ProviderDispatches int // dispatches to this provider on this visit
-	Handle             string
-	PendingSince       time.Time
-	PollFailures       int // in a row
-	// Callbacks are the digests of the callbacks so far. PollNow says that one came
-	// before the result was known to be pending.
-	Callbacks []string
-	PollNow   bool
-	// Redirect is the URL that a check leads its customer to; empty for any other wait. Returned says that the customer
-	// came back since, without a result.
-	Redirect string
-	Returned bool
 }

@@ -90,7 +90,7 @@ func TestStepThatIsVisitedAgainKeepsItsPosition(t *testing.T) {
 	if pan.Dispatches != 2 || pan.Visits != 2 || pan.Failures != 1 {
 		t.Errorf("pan = %+v, want two dispatches over two visits", pan)
 	}
-	if w := j.run.Wait; w.Dispatch != 2 || w.ProviderDispatches != 1 {
+	if w := j.run.Wait(); w.Dispatch != 2 || w.ProviderDispatches != 1 {
 		t.Errorf("the run waits for %+v, want dispatch 2, and the first attempt of this visit", w)
 	}
 	if _, ok := j.run.Step("nowhere"); ok {
@@ -113,8 +113,8 @@ func TestAsOfChangesNothingBeforeTheDeadline(t *testing.T) {
 	j := checked(t)
 	equal(t, "the run at its deadline", j.run.AsOf(flows.Noon().Add(time.Hour)), j.run)
 	late := j.run.AsOf(flows.Noon().Add(time.Hour + 1))
-	if late.Ended != rules.StatusExpired || late.Seq != j.run.Seq+1 || late.Wait.Kind != rules.WaitNothing {
-		t.Errorf("AsOf(deadline+1ns) = %s at %d waiting for %+v, want expired, waiting for nothing", late.Ended, late.Seq, late.Wait)
+	if late.Ended != rules.StatusExpired || late.Seq != j.run.Seq+1 || late.Wait().Kind != rules.WaitNothing {
+		t.Errorf("AsOf(deadline+1ns) = %s at %d waiting for %+v, want expired, waiting for nothing", late.Ended, late.Seq, late.Wait())
 	}
 	equal(t, "asked twice", late.AsOf(flows.Noon().Add(9*time.Hour)), late)
 }
@@ -122,7 +122,7 @@ func TestAsOfChangesNothingBeforeTheDeadline(t *testing.T) {
 func TestTaskIsWhatTheEngineDoesNext(t *testing.T) {
 	pending := checked(t).pend("ticket-1")
 	retrying := checked(t).noResult(false)
-	at := func(j *journey, d time.Duration) time.Time { return j.run.Wait.At.Add(d) }
+	at := func(j *journey, d time.Duration) time.Time { return j.run.Wait().At.Add(d) }
 	for _, c := range []struct {
 		name string
 		j    *journey
@@ -149,7 +149,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 		n.Key, n.With = "pan_verification", verification.Data(`{"number":"${pan}"}`)
 	})
 	j := begin(t, d, `{"name":"Asha"}`).noResult(false).redispatch()
-	got, err := j.run.Request(j.program, flows.TenantID)
+	got, err := j.run.Request(j.program, flows.TenantID, j.run.Wait())
 	want := verification.CheckRequest{
 		Tenant: flows.TenantID, Run: flows.RunID, ReferenceID: "customer-1", StartedAt: j.run.StartedAt, Node: "pan", Key: "pan_verification", Dispatch: 2,
 		IdempotencyKey: string(flows.RunID) + "/pan/2", Input: verification.Data(`{"name":"Asha"}`),
@@ -158,11 +158,12 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("Request = %v (-want +got):\n%s", err, diff)
 	}
-	again, _ := rules.Fold(flows.RunID, j.history).Request(j.program, flows.TenantID)
+	folded := rules.Fold(flows.RunID, j.history)
+	again, _ := folded.Request(j.program, flows.TenantID, folded.Wait())
 	if again.IdempotencyKey != got.IdempotencyKey {
 		t.Errorf("the key after a crash is %s, want %s", again.IdempotencyKey, got.IdempotencyKey)
 	}
-	plain, err := j.run.Request(begin(t, flows.Single(nil), "").program, flows.TenantID)
+	plain, err := j.run.Request(begin(t, flows.Single(nil), "").program, flows.TenantID, j.run.Wait())
 	if err != nil || plain.With != nil {
 		t.Errorf("without `with`: Request = %+v, %v", plain.With, err)
 	}
@@ -170,7 +171,7 @@ func TestRequestIsTheCallOfTheDispatch(t *testing.T) {
 
 func TestRequestFailsWhenATemplateDoes(t *testing.T) {
 	j := begin(t, flows.Single(func(n *workflow.Node) { n.With = verification.Data(`{"number":"${breaks}"}`) }), "")
-	if _, err := j.run.Request(j.program, flows.TenantID); err == nil || err.Error() != "the value is not there" {
+	if _, err := j.run.Request(j.program, flows.TenantID, j.run.Wait()); err == nil || err.Error() != "the value is not there" {
 		t.Errorf("Request = %v, want the error of the template", err)
 	}
 }

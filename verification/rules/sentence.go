@@ -8,7 +8,7 @@ import "strings"
 // translated; any other has the Text of the workflow.
 type Sentence struct {
 	// Key is one of SentenceKeys: a Cause, "earlier." and a Cause for an earlier visit of the
-	// step, an ErrorCode, or a word such as "unfinished".
+	// step, "unscreened." and an UnscreenedWhy, an ErrorCode, or a word such as "unfinished".
 	Key  string `json:"key,omitempty"`
 	Text string `json:"text,omitempty"`
 }
@@ -25,6 +25,7 @@ const (
 	sentenceNotConfirmed = "not_confirmed"
 	sentenceNoCoverage   = "no_coverage"
 	sentenceInconclusive = "inconclusive"
+	sentenceGone         = "gone" // of an element that the last visit does not have
 
 	// earlierPrefix begins the key of a cause that holds for an earlier visit of a step, and
 	// not for the last one.
@@ -42,9 +43,12 @@ func SentenceKeys() (keys []string) {
 		case CauseProposal: // of a run
 		}
 	}
+	for _, why := range []UnscreenedWhy{unscreenedDecided, unscreenedCancelled, unscreenedTooLong, unscreenedEnded} {
+		keys = append(keys, unscreenedPrefix+string(why))
+	}
 	return append(keys, sentenceUnfinished, sentenceApproved, sentenceRejected, sentenceNoAnswer, sentenceNotPassed,
 		sentenceNotNeeded, sentenceNotConfirmed, sentenceNoCoverage, sentenceInconclusive,
-		string(CodeLinkExpired), string(CodeRunExpired))
+		sentenceGone, string(CodeLinkExpired), string(CodeRunExpired))
 }
 
 // Sentence returns the sentence of the cause. A review step with a Reason has that instead.
@@ -110,6 +114,16 @@ func (s Sentence) String() string {
 		return "The source does not cover this person or company."
 	case sentenceInconclusive:
 		return "What the source found decides nothing."
+	case sentenceGone:
+		return "Only an earlier visit came here."
+	case unscreenedPrefix + string(unscreenedDecided):
+		return "Nobody was screened: the group was decided before this check was called."
+	case unscreenedPrefix + string(unscreenedCancelled):
+		return "Nobody was screened: the group was decided before this check answered."
+	case unscreenedPrefix + string(unscreenedTooLong):
+		return "Nobody was screened: the list has too many elements."
+	case unscreenedPrefix + string(unscreenedEnded):
+		return "Nobody was screened: the run ended before this check was called."
 	case string(CodeLinkExpired):
 		return "The customer did not complete the journey before it expired."
 	case string(CodeRunExpired):

@@ -23,8 +23,8 @@ func (j *journey) address(c rules.Command) rules.Command {
 		return c
 	}
 	dispatch, number := 1, 99
-	if run, waits := j.run.Facing(j.about); waits {
-		dispatch, number = run.Wait.Dispatch, run.Wait.Number
+	if w, waits := j.run.WaitAt(j.about); waits {
+		dispatch, number = w.Dispatch, w.Number
 	}
 	switch c := c.(type) {
 	case rules.RecordResult:
@@ -56,8 +56,10 @@ func (j *journey) address(c rules.Command) rules.Command {
 		c.Node = j.about
 		return c
 	case rules.Submit:
-		if j.run.Wait.Signal != "" { // a form
+		if j.run.Wait().Signal != "" { // a form
 			c.Payload = verification.Data(strings.ReplaceAll(string(c.Payload), "consent_status", "pan"))
+			other := map[string]string{"consent_1_submitted": "consent_2_submitted", "consent_2_submitted": "consent_1_submitted"}
+			c.Signal = strings.NewReplacer("consent_submitted", j.run.Wait().Signal, "details_submitted", other[j.run.Wait().Signal]).Replace(c.Signal)
 		}
 		return c
 	case rules.Upload:
@@ -76,11 +78,11 @@ func (j *journey) at(step verification.NodeID) *journey {
 // answer records what the provider of a step says.
 func (j *journey) answer(step verification.NodeID, o verification.CheckOutcome) *journey {
 	j.t.Helper()
-	run, waits := j.run.Facing(step)
+	w, waits := j.run.WaitAt(step)
 	if !waits {
 		j.t.Fatalf("the run does not wait for %s", step)
 	}
-	return j.do(rules.RecordResult{Node: step, Dispatch: run.Wait.Dispatch, Outcome: o, Handle: "ticket-1"})
+	return j.do(rules.RecordResult{Node: step, Dispatch: w.Dispatch, Outcome: o, Handle: "ticket-1"})
 }
 
 // grouped is the desk with two checks in the place of the one.

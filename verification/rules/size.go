@@ -31,14 +31,15 @@ func (r *Run) Size() int {
 			n += receiptSize * (1 + 3*len(s.Screening.Hits))
 		}
 	}
-	n += receiptSize*len(r.Wait.Callbacks) + len(r.Wait.Redirect) + len(r.Wait.Handle)
-	for i := range r.Beside {
-		w := &r.Beside[i]
-		n += receiptSize*(3+len(w.Callbacks)) + len(w.Handle)
+	n += receiptSize * len(r.Unscreened)
+	for i := range r.Waits {
+		w := &r.Waits[i]
+		n += receiptSize*(3+len(w.Callbacks)) + len(w.Redirect) + len(w.Handle) + len(w.Uploads)*stepOverhead
 	}
 	for _, g := range r.Groups {
-		n += stepOverhead + len(g.Items)
+		n += stepOverhead + len(g.Items) + receiptSize*len(g.screens)
 	}
-	n += (len(r.Wait.Uploads) + len(r.Documents)) * stepOverhead
+	n += receiptSize * len(r.rejectedBefore.Runs)
+	n += len(r.Documents) * stepOverhead
 	return n
 }

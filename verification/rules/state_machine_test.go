@@ -28,8 +28,19 @@ or was given. ` + "`completed`, `failed`, `expired` and `cancelled`" + ` are ter
 `)
 	writeTransitions(&b, "Status", statusTransitions())
 	writeTransitions(&b, "Decision", decisionTransitions())
-	writeSituations(t, &b)
 	b.WriteString(`## Every command in every situation
+
+The tests also print [what each command does in each situation of a run](../verification/rules/testdata/commands.md).
+`)
+	golden.Equal(t, "../../docs/state-machine.md", []byte(b.String()))
+}
+
+// TestCommandsAreDocumented prints what each command does in each situation.
+func TestCommandsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Every command in every situation of a run\n\nThe tests print this file: do not edit it.\n\n")
+	writeSituations(t, &b)
+	b.WriteString(`## Commands
 
 A cell lists the events that the command leads to, in order, or why it is refused. A row is for each of its situations,
 and the last row of a table for all that it does not name:
@@ -56,7 +67,7 @@ customer may be asked again once.
 	for _, m := range matrices() {
 		writeMatrix(t, &b, m)
 	}
-	golden.Equal(t, "../../docs/state-machine.md", []byte(strings.TrimSuffix(b.String(), "\n")))
+	golden.Equal(t, "testdata/commands.md", []byte(strings.TrimSuffix(b.String(), "\n")))
 }
 
 func writeTransitions(b *strings.Builder, title string, rows []transition) {
@@ -92,7 +103,7 @@ func writeSituations(t *testing.T, b *strings.Builder) {
 			cause = code(string(d.Error.Code))
 		}
 		var steps []string
-		for _, w := range j.run.AsOf(j.now).Waits() {
+		for _, w := range j.run.AsOf(j.now).Waits {
 			steps = append(steps, code(string(w.Node))+" ("+string(w.Kind)+")")
 		}
 		decision := "null"

@@ -50,7 +50,7 @@ func asked(t flows.Tester, d workflow.Definition, input, answer, registry, card 
 	if answer == "" {
 		return j
 	}
-	j.do(rules.Upload{WaitNumber: j.run.Wait.Number, Document: verification.Document{
+	j.do(rules.Upload{WaitNumber: j.run.Wait().Number, Document: verification.Document{
 		ID: photo, Field: "photo", MediaType: "image/jpeg", Size: 1, SHA256: "ab",
 	}})
 	return j.submit(answer).result(verification.OutcomePassed, registry).result(verification.OutcomePassed, card)
@@ -288,9 +288,9 @@ func TestFactsOfAnythingNeverPanic(t *testing.T) {
 			}
 		}
 		// A version that is stored is not validated again.
-		p, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage())
+		p, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil)
 		if err != nil {
-			p, err = workflow.Restore(flows.WorkflowID, workflow.Version{Definition: registry()}, flows.NewLanguage())
+			p, err = workflow.Restore(flows.WorkflowID, workflow.Version{Definition: registry()}, flows.NewLanguage(), nil)
 		}
 		if err != nil {
 			t.Fatalf("Restore: %v", err)

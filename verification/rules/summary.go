@@ -85,14 +85,14 @@ func (r *Run) outline() Summary {
 		Ended: r.Ended, CompletedAt: r.CompletedAt, Outcome: r.Outcome, Data: string(r.Data), Error: r.Error,
 		Verdict: r.Verdict.Decision, RedactedAt: r.RedactedAt, RestrictedAt: r.RestrictedAt,
 	}
-	switch r.Wait.Kind {
+	switch w := r.Wait(); w.Kind {
 	case WaitCustomer:
-		s.Waiting, s.Signal, s.WaitNumber = ActionCustomerInput, r.Wait.Signal, r.Wait.Number
+		s.Waiting, s.Signal, s.WaitNumber = ActionCustomerInput, w.Signal, w.Number
 		if timeout := r.Started.AbandonTimeoutSeconds; timeout > 0 {
-			s.AbandonAt = r.Wait.Since.Add(time.Duration(timeout) * time.Second)
+			s.AbandonAt = w.Since.Add(time.Duration(timeout) * time.Second)
 		}
 	case WaitReview:
-		s.Waiting, s.Signal, s.WaitNumber = ActionReview, workflow.ReviewSignal, r.Wait.Number
+		s.Waiting, s.Signal, s.WaitNumber = ActionReview, workflow.ReviewSignal, w.Number
 	case WaitNothing, WaitResult, WaitPoll, WaitRetry:
 	}
 	return s

@@ -32,14 +32,13 @@ type Task struct {
 // Task returns what the engine does next for the run at a given time. If it waits for several checks, a retry that is
 // due comes first, then a call, and a wait ends at the first of their times.
 func (r Run) Task(now time.Time) Task {
-	task := r.Wait.Task(now)
-	for i := range r.Beside {
-		other := r.Beside[i].Task(now)
-		if other.before(task) {
-			task = other
+	var first Task
+	for i := range r.Waits {
+		if task := r.Waits[i].Task(now); task.before(first) {
+			first = task
 		}
 	}
-	return task
+	return first
 }
 
 // before reports whether a task comes before another one of the same run.
@@ -76,10 +75,9 @@ func (w Wait) Task(now time.Time) Task {
 	return Task{}
 }
 
-// Request returns the provider call of a run whose result is outstanding.
+// Request returns the provider call of one of the checks that a run waits for.
 // It fails if a template of the node cannot be rendered.
-func (r Run) Request(p workflow.Program, t verification.TenantID) (verification.CheckRequest, error) {
-	w := r.Wait
+func (r Run) Request(p workflow.Program, t verification.TenantID, w Wait) (verification.CheckRequest, error) {
 	step, _ := r.Step(w.Node)
 	req := verification.CheckRequest{
 		Tenant: t, Run: r.ID, ReferenceID: r.Started.ReferenceID, StartedAt: r.StartedAt,
@@ -95,23 +93,4 @@ func (r Run) Request(p workflow.Program, t verification.TenantID) (verification.
 		req.With = with
 	}
 	return req, nil
-}
-
-// scope returns what expressions read from the run.
-func (r *Run) scope() workflow.Scope {
-	steps := make([]workflow.StepValues, 0, len(r.Steps)+len(r.Groups))
-	for i := range r.Steps {
-		if s := &r.Steps[i]; len(r.Groups) == 0 || alone(s.Node) && r.groupIndex(s.Node) < 0 {
-			steps = append(steps, s.values(s.Node))
-		}
-	}
-	for _, g := range r.Groups {
-		if alone(g.Node) {
-			steps = append(steps, r.groupValues(g))
-		}
-	}
-	return workflow.Scope{
-		Input: r.Started.Input, RunID: r.ID, ReferenceID: r.Started.ReferenceID,
-		StartedAt: r.StartedAt, Steps: steps,
-	}
 }

@@ -131,7 +131,8 @@ func timelineKinds() []desk.TimelineKind {
 		desk.TimelineCalledBack, desk.TimelinePollFailed, desk.TimelinePassed, desk.TimelineNotPassed,
 		desk.TimelineNoResult, desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
 		desk.TimelineUploaded, desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
-		desk.TimelineOptedOut, desk.TimelineBranched, desk.TimelineElse, desk.TimelineSkipped, desk.TimelineKept, desk.TimelineReview,
+		desk.TimelineOptedOut, desk.TimelineBranched, desk.TimelineElse, desk.TimelineSkipped, desk.TimelineKept,
+		desk.TimelineDiffers, desk.TimelineAgrees, desk.TimelineReview,
 		desk.TimelineApproved, desk.TimelineRejected, desk.TimelineProposedApproval, desk.TimelineProposedRejection,
 		desk.TimelineSentBack, desk.TimelineHitsFound, desk.TimelineMatches, desk.TimelineHitSame,
 		desk.TimelineHitOther, desk.TimelineHitUnsure, desk.TimelineHitsCleared, desk.TimelineHitsOverruled, desk.TimelineCompleted, desk.TimelineFailed,
@@ -140,6 +141,7 @@ func timelineKinds() []desk.TimelineKind {
 		desk.TimelineErased, desk.TimelineDocumentsRemoved,
 		desk.TimelineNote, desk.TimelineAssigned, desk.TimelineUnassigned, desk.TimelineEscalated, desk.TimelineDueSoon,
 		desk.TimelineCorrected,
+		desk.TimelineRejectedBefore, desk.TimelineNotLookedUp,
 		desk.TimelineGroup, desk.TimelineEach, desk.TimelineMet, desk.TimelineNotMet, desk.TimelineUnanswered, desk.TimelineCannotTell,
 		desk.TimelineAskedAgain, desk.TimelineLedAway, desk.TimelineCameBack,
 	}

@@ -15,7 +15,7 @@ import (
 const MaxUploads = 200
 
 func (d *decision) upload(c Upload) error {
-	w := d.run.Wait
+	w := d.run.Wait()
 	if w.Kind != WaitCustomer || w.Number != c.WaitNumber {
 		return notOpen("upload")
 	}
@@ -40,15 +40,14 @@ func (d *decision) upload(c Upload) error {
 	return nil
 }
 
-// uploaded returns the wait with one more document, which replaces an earlier one
-// of its field.
-func (w Wait) uploaded(f DocumentUploaded, at time.Time) Wait {
+// fold adds a document to the wait, in place of an earlier one of its field.
+func (f DocumentUploaded) fold(r *Run, at time.Time) {
+	w := r.at(f.Node)
 	d := verification.Document{
 		ID: f.Document, Field: f.Field, MediaType: f.MediaType, Size: f.Size, SHA256: f.SHA256, CreatedAt: at,
 	}
 	w.Uploads = append(slices.DeleteFunc(slices.Clone(w.Uploads), func(u verification.Document) bool { return u.Field == d.Field }), d)
 	w.Uploaded++
-	return w
 }
 
 // named returns the uploads of the wait that its answer names, each with its place in the answer: the row of an upload has
@@ -83,7 +82,7 @@ func (w Wait) named(answer verification.Data) (named []verification.Document) {
 // one that an earlier answer named.
 func (r Run) upload(place, id string) (verification.Document, bool) {
 	group, _, name := workflow.SplitPlace(place)
-	for _, u := range slices.Concat(r.Wait.Uploads, r.Documents) {
+	for _, u := range slices.Concat(r.Wait().Uploads, r.Documents) {
 		if of, _, field := workflow.SplitPlace(u.Field); of == group && field == name && u.ID == id {
 			return u, true
 		}
@@ -95,8 +94,8 @@ func (r Run) upload(place, id string) (verification.Document, bool) {
 // newer state of the run: they were replaced, or the answer did not name them. The
 // caller may remove them.
 func (r Run) Dropped(later Run) (dropped []verification.Document) {
-	kept := slices.Concat(later.Wait.Uploads, later.Documents)
-	for _, u := range r.Wait.Uploads {
+	kept := slices.Concat(later.Wait().Uploads, later.Documents)
+	for _, u := range r.Wait().Uploads {
 		if !slices.ContainsFunc(kept, func(d verification.Document) bool { return d.ID == u.ID }) {
 			dropped = append(dropped, u)
 		}
@@ -107,7 +106,7 @@ func (r Run) Dropped(later Run) (dropped []verification.Document) {
 // UnusedDocuments returns the ids of the uploads in the history of r that no answer names, or can name any
 // more.
 func (r Run) UnusedDocuments(history []Event) (unused []string) {
-	kept := slices.Concat(r.Wait.Uploads, r.Documents)
+	kept := slices.Concat(r.Wait().Uploads, r.Documents)
 	for _, e := range history {
 		f, ok := e.Fact.(DocumentUploaded)
 		if ok && f.Document != "" && !slices.ContainsFunc(kept, func(d verification.Document) bool { return d.ID == f.Document }) {

@@ -134,6 +134,11 @@ func (r Run) checks() []Check {
 	for _, s := range r.Steps {
 		switch node, element, _ := s.Node.Parts(); {
 		case s.Type != workflow.NodeCheck:
+		case element == 0 && s.Gone: // a list that was too long, on an earlier visit
+		case element == 0 && s.Key == "": // a list that is too long, of a group or of a form
+			for _, c := range r.uncalled(s.Node) {
+				add(Check{Key: c.Key, Label: c.Label, Status: s.Status, Data: s.Data}, s.reached)
+			}
 		case element == 0:
 			add(Check{Key: s.Key, Label: s.Label, Status: s.Status, Data: s.Data}, s.reached)
 		case !slices.Contains(each, node):
@@ -145,6 +150,15 @@ func (r Run) checks() []Check {
 		}
 	}
 	return checks
+}
+
+// uncalled returns the checks of a group whose list is too long; none of a form. Before histories had them, the group itself is one.
+func (r Run) uncalled(node verification.NodeID) []workflow.CheckInfo {
+	g, _ := r.Group(node)
+	if len(g.checks) == 0 && g.Type == workflow.NodeChecks {
+		return []workflow.CheckInfo{{Key: string(node), Label: g.Label}}
+	}
+	return g.checks
 }
 
 // Declined reports whether the run completed because its customer declined a

@@ -44,6 +44,7 @@ func foldVisits(id verification.RunID, history []Event) (Run, map[verification.N
 			before, reached := r.Step(arrival(e.Fact))
 			r.evolve(e)
 			if reached && r.step(before.Node).Visits > before.Visits {
+				before.Gone = false
 				earlier[before.Node] = append(earlier[before.Node], before)
 			}
 		}
@@ -91,13 +92,17 @@ func VisitAsked(id verification.RunID, history []Event, node verification.NodeID
 
 // arrival returns the node of a fact that may begin a visit; empty for any other fact.
 func arrival(f Fact) verification.NodeID {
-	switch f := f.(type) {
+	switch f := f.(type) { //nolint:gochecksumtype // no other fact begins a visit
 	case Dispatched:
 		return f.Node
 	case CustomerAwaited:
 		return f.Node
 	case ReviewAsked:
 		return f.Node
+	case GroupDecided:
+		if f.Data != nil { // the list is too long, and the node has a card
+			return f.Node
+		}
 	}
 	return ""
 }

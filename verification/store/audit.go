@@ -4,6 +4,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -32,13 +33,19 @@ const (
 	AuditHoldEnded         AuditAction = "hold.ended"
 	AuditRunRestricted     AuditAction = "run.restricted"
 	AuditRestrictionLifted AuditAction = "restriction.lifted"
+	AuditAccountCreated    AuditAction = "account.created"
 	AuditAccountSaved      AuditAction = "account.saved"
+	AuditAccountDisabled   AuditAction = "account.disabled"
+	AuditAccountEnabled    AuditAction = "account.enabled"
 	AuditKeyRotated        AuditAction = "key.rotated"
+	AuditTokenIssued       AuditAction = "token.issued"
 	AuditWorkflowSaved     AuditAction = "workflow.saved"
 	AuditWorkflowPublished AuditAction = "workflow.published"
 	AuditWorkflowRetired   AuditAction = "workflow.retired"
 	AuditTenantSaved       AuditAction = "tenant.saved"
+	AuditReviewerSignedOut AuditAction = "reviewer.signed_out"
 	AuditExported          AuditAction = "audit.exported"
+	AuditReadsLost         AuditAction = "reads.lost" // that were answered and are in no other entry
 )
 
 // AuditActions returns all actions.
@@ -47,17 +54,28 @@ func AuditActions() []AuditAction {
 		AuditRunRead, AuditReportRead, AuditReportPrinted, AuditDocumentRead, AuditPersonSearched, AuditPersonExported,
 		AuditVerdictGiven, AuditVerdictProposed, AuditCustomerAsked, AuditHitDecided, AuditValueCorrected, AuditRunCancelled,
 		AuditRunRedacted, AuditRunDeleted, AuditRunHeld, AuditHoldEnded, AuditRunRestricted, AuditRestrictionLifted,
-		AuditAccountSaved, AuditKeyRotated, AuditWorkflowSaved, AuditWorkflowPublished, AuditWorkflowRetired,
-		AuditTenantSaved, AuditExported,
+		AuditAccountCreated, AuditAccountSaved, AuditAccountDisabled, AuditAccountEnabled, AuditKeyRotated, AuditTokenIssued,
+		AuditWorkflowSaved, AuditWorkflowPublished, AuditWorkflowRetired, AuditTenantSaved, AuditReviewerSignedOut,
+		AuditExported, AuditReadsLost,
 	}
 }
+
+// AuditReads returns the actions that only read: their entries are kept as Ages.Reads says.
+func AuditReads() []AuditAction {
+	return []AuditAction{AuditRunRead, AuditReportRead, AuditReportPrinted, AuditDocumentRead, AuditPersonSearched, AuditReadsLost}
+}
+
+// Reads reports whether an action only reads.
+func (a AuditAction) Reads() bool { return slices.Contains(AuditReads(), a) }
 
 // AuditEntry says that an actor did something. It has no personal data of customers, and names staff.
 type AuditEntry struct {
 	Tenant verification.TenantID `json:"tenant"`
-	// ID orders the entries of a tenant by time, see AuditID.
+	// ID orders the entries of a tenant by time, see AuditID: that of a count has the start of its run, or the begin
+	// of its day in UTC.
 	ID     string             `json:"id"`
-	At     time.Time          `json:"at"` // of a count, the begin of its day in UTC
+	At     time.Time          `json:"at"`               // of a count, the first time
+	LastAt time.Time          `json:"last_at,omitzero"` // of a count, the last time
 	Actor  verification.Actor `json:"actor"`
 	Action AuditAction        `json:"action"`
 	Run    verification.RunID `json:"run,omitempty"` // empty for what is not about one run
@@ -67,9 +85,38 @@ type AuditEntry struct {
 	// account, or the id of a workflow.
 	Subject string `json:"subject,omitempty"`
 	Detail  string `json:"detail,omitempty"` // such as the decision of a verdict
-	// Count is how often an account did it in a day: such an entry is one for an account, action, run, document
-	// and day. 0 for an entry of a single time.
+	// Count is how often an account did it: such an entry is one for an account, action and run, or for an account,
+	// action and day for what is about no run. 0 for an entry of a single time.
 	Count int `json:"count,omitempty"`
+}
+
+// Last returns the last time of a count, or the time of an entry.
+func (e AuditEntry) Last() time.Time {
+	if e.LastAt.IsZero() {
+		return e.At
+	}
+	return e.LastAt
+}
+
+// Add returns the entry with the count of another one that has its ID, see AuditStore.AppendAudit.
+func (e AuditEntry) Add(more AuditEntry) AuditEntry {
+	e.Count += more.Count
+	if more.At.Before(e.At) {
+		e.At = more.At
+	}
+	if more.LastAt.After(e.LastAt) {
+		e.LastAt = more.LastAt
+	}
+	return e
+}
+
+// CanWait reports whether a store that is full refuses the entry: it is about a read or an export, which does not
+// happen without it, and is not one of the few counts by day.
+func (e AuditEntry) CanWait() bool {
+	if e.Action == AuditPersonExported || e.Action == AuditExported {
+		return true
+	}
+	return e.Action != AuditReadsLost && e.Action.Reads() && (e.Run != "" || e.Count == 0)
 }
 
 // AuditID returns the id of an entry. Ids are ordered by time, byte by byte; unique tells entries of the same
@@ -90,7 +137,8 @@ type AuditQuery struct {
 	Actor  string // Actor.ID
 	Action AuditAction
 	Run    verification.RunID
-	// From selects entries of this time or later, and Until earlier ones.
+	// From selects entries of this time or later, and Until earlier ones. A count is selected if any of its times
+	// may be.
 	From, Until time.Time
 }
 
@@ -106,5 +154,5 @@ func (q AuditQuery) Validate() error {
 func (q AuditQuery) Matches(e AuditEntry) bool {
 	return (q.Before == "" || e.ID < q.Before) && (q.Actor == "" || e.Actor.ID == q.Actor) &&
 		(q.Action == "" || e.Action == q.Action) && (q.Run == "" || e.Run == q.Run) &&
-		(q.From.IsZero() || !e.At.Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
+		(q.From.IsZero() || !e.Last().Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }

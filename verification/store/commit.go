@@ -44,13 +44,16 @@ type Commit struct {
 	Rewrite bool
 	// Delete removes the run with all that the store keeps of it, so that it is not found any more: its
 	// history, summary and claim, its search keys and lists, its work, and its deliveries. Its measures
-	// stay. A commit with Delete has nothing else but Audit, and seq is at least 1.
+	// stay. A commit with Delete has nothing else but Audit and Erasure, and seq is at least 1.
 	Delete bool
 	// Keys replace the search keys of the run; nil leaves them as they are. A commit with Keys
 	// has Work.
 	Keys []SearchKey
 	// Audit is added to the audit trail. The entries are of the tenant.
 	Audit []AuditEntry
+	// Erasure is owed to the ledger of erasures, with the number after LedgerMark.Last and with LedgerMark.ID; nil for
+	// none. Without a mark nothing is owed.
+	Erasure *verification.Erasure
 }
 
 // DueWork has due times by piece of work, see Commit.Work.
@@ -129,13 +132,13 @@ var ErrFull = errors.New("the store is full")
 // does not have the given length. A store that refuses an append and cannot tell whether
 // the history or the workflow has changed returns it, too.
 func HistoryChanged() error {
-	return verification.Conflict("run", "another request has changed the run")
+	return verification.ConflictFor("run_changed", "run", "another request has changed the run")
 }
 
 // WorkflowChanged returns the ErrConflict of a store for a workflow that does not have
 // the given revision: see Commit.WorkflowRevision and WorkflowStore.SaveWorkflow.
 func WorkflowChanged() error {
-	return verification.Conflict("workflow", "another request has changed the workflow")
+	return verification.ConflictFor("workflow_changed", "workflow", "another request has changed the workflow")
 }
 
 // WorkKind is the kind of a piece of work.
@@ -206,5 +209,5 @@ type Work struct {
 // NoticePending returns the ErrConflict of a RunStore for a commit with Rewrite or Delete while a notice of
 // the run is in the queue.
 func NoticePending() error {
-	return verification.Conflict("run", "a notice of the run is neither delivered nor given up")
+	return verification.ConflictFor("notice_pending", "run", "a notice of the run is neither delivered nor given up")
 }

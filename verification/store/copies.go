@@ -47,23 +47,32 @@ const (
 	RecordPass           RecordKind = "re-screening passes"
 	RecordRetentionMark  RecordKind = "retention marks"
 	RecordAudit          RecordKind = "audit entries"
+	RecordLedger         RecordKind = "ledger marks"
 )
 
 // RecordKinds returns all kinds.
 func RecordKinds() []RecordKind {
 	return []RecordKind{
 		RecordTenant, RecordAccount, RecordWorkflow, RecordRun, RecordMeasure, RecordIdempotencyKey, RecordDelivery, RecordPass,
-		RecordRetentionMark, RecordAudit,
+		RecordRetentionMark, RecordAudit, RecordLedger,
 	}
 }
 
 // Record is one record of a store: a TenantRecord, AccountRecord, WorkflowRecord, RunRecord,
-// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord, PassRecord, RetentionMarkRecord or AuditRecord.
-type Record interface {
-	// Kind is the kind of the record.
-	Kind() RecordKind
-	// Key is the key among the records of the kind. Keys are ordered byte by byte.
-	Key() string
+// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord, PassRecord, RetentionMarkRecord, AuditRecord or
+// LedgerRecord.
+type Record interface{ row() (RecordKind, string) }
+
+// KindOf returns the kind of a record.
+func KindOf(r Record) RecordKind {
+	kind, _ := r.row()
+	return kind
+}
+
+// KeyOf returns the key of a record among the records of its kind. Keys are ordered byte by byte.
+func KeyOf(r Record) string {
+	_, key := r.row()
+	return key
 }
 
 // KeySeparator separates the parts of a key. It is below every other byte, so that keys are
@@ -85,20 +94,14 @@ func recordKey(parts ...any) string {
 // TenantRecord is a tenant. Its logo has its content.
 type TenantRecord struct{ Tenant verification.Tenant }
 
-// Kind implements Record.
-func (TenantRecord) Kind() RecordKind { return RecordTenant }
-
-// Key implements Record.
-func (r TenantRecord) Key() string { return recordKey(r.Tenant.ID) }
+func (r TenantRecord) row() (RecordKind, string) { return RecordTenant, recordKey(r.Tenant.ID) }
 
 // AccountRecord is an account.
 type AccountRecord struct{ Account verification.Account }
 
-// Kind implements Record.
-func (AccountRecord) Kind() RecordKind { return RecordAccount }
-
-// Key implements Record.
-func (r AccountRecord) Key() string { return recordKey(r.Account.ClientID) }
+func (r AccountRecord) row() (RecordKind, string) {
+	return RecordAccount, recordKey(r.Account.ClientID)
+}
 
 // WorkflowRecord is a workflow with all its versions in the order of their numbers.
 type WorkflowRecord struct {
@@ -107,11 +110,9 @@ type WorkflowRecord struct {
 	Versions []workflow.Version
 }
 
-// Kind implements Record.
-func (WorkflowRecord) Kind() RecordKind { return RecordWorkflow }
-
-// Key implements Record.
-func (r WorkflowRecord) Key() string { return recordKey(r.Tenant, r.Workflow.ID) }
+func (r WorkflowRecord) row() (RecordKind, string) {
+	return RecordWorkflow, recordKey(r.Tenant, r.Workflow.ID)
+}
 
 // RunRecord is a run with all that a store keeps of it, except deliveries.
 type RunRecord struct {
@@ -137,11 +138,7 @@ type WorkRecord struct {
 	Leased bool
 }
 
-// Kind implements Record.
-func (RunRecord) Kind() RecordKind { return RecordRun }
-
-// Key implements Record.
-func (r RunRecord) Key() string { return recordKey(r.Run.Tenant, r.Run.Run) }
+func (r RunRecord) row() (RecordKind, string) { return RecordRun, recordKey(r.Run.Tenant, r.Run.Run) }
 
 // MeasureRecord is the sum of a measure of a workflow on one day, which is not 0.
 type MeasureRecord struct {
@@ -150,12 +147,8 @@ type MeasureRecord struct {
 	Measure
 }
 
-// Kind implements Record.
-func (MeasureRecord) Kind() RecordKind { return RecordMeasure }
-
-// Key implements Record.
-func (r MeasureRecord) Key() string {
-	return recordKey(r.Tenant, r.Workflow, r.Name, int(r.Day), r.Measure.Key, r.Version)
+func (r MeasureRecord) row() (RecordKind, string) {
+	return RecordMeasure, recordKey(r.Tenant, r.Workflow, r.Name, int(r.Day), r.Measure.Key, r.Version)
 }
 
 // IdempotencyKeyRecord is an idempotency key with its request, which may be older than
@@ -165,12 +158,8 @@ type IdempotencyKeyRecord struct {
 	Request IdempotencyRecord
 }
 
-// Kind implements Record.
-func (IdempotencyKeyRecord) Kind() RecordKind { return RecordIdempotencyKey }
-
-// Key implements Record.
-func (r IdempotencyKeyRecord) Key() string {
-	return recordKey(r.Tenant, r.Request.Scope, r.Request.Key)
+func (r IdempotencyKeyRecord) row() (RecordKind, string) {
+	return RecordIdempotencyKey, recordKey(r.Tenant, r.Request.Scope, r.Request.Key)
 }
 
 // DeliveryRecord is the delivery of a notice.
@@ -179,35 +168,34 @@ type DeliveryRecord struct {
 	Delivery rules.Delivery
 }
 
-// Kind implements Record.
-func (DeliveryRecord) Kind() RecordKind { return RecordDelivery }
-
-// Key implements Record.
-func (r DeliveryRecord) Key() string { return recordKey(r.Tenant, r.Delivery.Run, r.Delivery.Seq) }
+func (r DeliveryRecord) row() (RecordKind, string) {
+	return RecordDelivery, recordKey(r.Tenant, r.Delivery.Run, r.Delivery.Seq)
+}
 
 // PassRecord is the last pass over a list.
 type PassRecord struct{ Pass RescreenPass }
 
-// Kind implements Record.
-func (PassRecord) Kind() RecordKind { return RecordPass }
-
-// Key implements Record.
-func (r PassRecord) Key() string { return recordKey(r.Pass.List) }
+func (r PassRecord) row() (RecordKind, string) { return RecordPass, recordKey(r.Pass.List) }
 
 // RetentionMarkRecord is the retention mark of a workflow.
 type RetentionMarkRecord struct{ Mark RetentionMark }
 
-// Kind implements Record.
-func (RetentionMarkRecord) Kind() RecordKind { return RecordRetentionMark }
-
-// Key implements Record.
-func (r RetentionMarkRecord) Key() string { return recordKey(r.Mark.Tenant, r.Mark.Workflow) }
+func (r RetentionMarkRecord) row() (RecordKind, string) {
+	return RecordRetentionMark, recordKey(r.Mark.Tenant, r.Mark.Workflow)
+}
 
 // AuditRecord is an entry of the audit trail.
 type AuditRecord struct{ Entry AuditEntry }
 
-// Kind implements Record.
-func (AuditRecord) Kind() RecordKind { return RecordAudit }
+func (r AuditRecord) row() (RecordKind, string) {
+	return RecordAudit, recordKey(r.Entry.Tenant, r.Entry.ID)
+}
 
-// Key implements Record.
-func (r AuditRecord) Key() string { return recordKey(r.Entry.Tenant, r.Entry.ID) }
+// LedgerRecord is the mark of the ledger of erasures, with all entries that the ledger is owed in the order of their
+// numbers. A store without a mark has none.
+type LedgerRecord struct {
+	Mark LedgerMark
+	Owed []verification.Erasure
+}
+
+func (r LedgerRecord) row() (RecordKind, string) { return RecordLedger, recordKey(r.Mark.ID) }

@@ -43,6 +43,8 @@ const (
 	MeasureStarted MeasureName = "started"
 	// MeasureEnded counts the runs that ended, by Status and, of completed runs, by Outcome.
 	MeasureEnded MeasureName = "ended"
+	// MeasureIncomplete counts the completed runs of whose data a value could not be computed, by Node.
+	MeasureIncomplete MeasureName = "incomplete"
 	// MeasureDecided counts completed runs when they are decided: at the end of the run if it
 	// needs no verdict, otherwise at its verdict. A run that needs another verdict after a
 	// re-screening counts again. It counts by Decision, and by Outcome if there was no verdict.
@@ -90,7 +92,7 @@ type Measure struct {
 // were divided into appends, as long as the events of one decision are in one of them.
 func Measures(before rules.Run, events []rules.Event, zone *time.Location) []Measure {
 	m := measuring{before: before, events: events, zone: zone, version: before.Started.Version}
-	m.at, _, _ = before.Wait.Node.Parts()
+	m.at, _, _ = before.Wait().Node.Parts()
 	next := 0
 	rules.EachTransition(m.at, events, func(event int, t rules.Transition) {
 		for ; next < event; next++ {
@@ -120,7 +122,7 @@ type measuring struct {
 func (m *measuring) measure(event int) {
 	e := m.events[event]
 	m.day = DayOf(e.At, m.zone)
-	switch f := e.Fact.(type) {
+	switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are measured
 	case rules.Started:
 		m.version = f.Version
 		m.count(MeasureStarted, MeasureParts{})
@@ -140,6 +142,9 @@ func (m *measuring) measure(event int) {
 		m.verdict(event, f)
 	case rules.Completed:
 		m.count(MeasureEnded, MeasureParts{Status: rules.StatusCompleted, Outcome: f.Outcome})
+		if len(f.Lacking) > 0 {
+			m.count(MeasureIncomplete, MeasureParts{Node: f.Node})
+		}
 		if d := m.runAt(event + 1).Decision(); d != rules.DecisionReview {
 			m.count(MeasureDecided, MeasureParts{Decision: d, Outcome: f.Outcome})
 		}
@@ -159,12 +164,11 @@ func (m *measuring) dispatched(event int, step verification.NodeID) (provider st
 			return f.Provider, e.At
 		}
 	}
-	for i := range m.before.Beside {
-		if w := &m.before.Beside[i]; w.Node == step {
-			return w.Provider, w.DispatchedAt
-		}
+	w, waits := m.before.WaitAt(step)
+	if !waits {
+		w = m.before.Wait()
 	}
-	return m.before.Wait.Provider, m.before.Wait.DispatchedAt
+	return w.Provider, w.DispatchedAt
 }
 
 // runAt returns the run before an event.

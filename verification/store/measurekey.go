@@ -57,7 +57,7 @@ func (p MeasureParts) key(name MeasureName) string {
 			t.On = ""
 		}
 		return string(t.From) + ":" + string(t.To) + ifAny(t.On)
-	case MeasureStopped, MeasureHits:
+	case MeasureStopped, MeasureHits, MeasureIncomplete:
 		return string(p.Node)
 	case MeasureVerdict:
 		return string(p.Decision)
@@ -102,7 +102,7 @@ func (k MeasureKey) Parts() (p MeasureParts) {
 			on = "next"
 		}
 		p.Transition = rules.Transition{From: verification.NodeID(first), To: verification.NodeID(to), On: on}
-	case MeasureStopped, MeasureHits:
+	case MeasureStopped, MeasureHits, MeasureIncomplete:
 		p.Node = verification.NodeID(k.Key)
 	case MeasureVerdict:
 		p.Decision = rules.Decision(k.Key)

@@ -20,9 +20,12 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	WorkflowStore
 	TenantStore
 	TenantLister
+	RowStore
+	SetupStore
 	IdempotencyStore
 	DeliveryStore
 	RetentionStore
+	LedgerStore
 	AuditStore
 }
 
@@ -160,6 +163,13 @@ type TenantLister interface {
 	Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
 }
 
+// SetupStore saves what a bootstrap file changes.
+type SetupStore interface {
+	// SaveSetup saves tenants, accounts, workflows and audit entries as SaveTenant, SaveAccount, SaveWorkflow
+	// and AppendAudit do, all or nothing. It returns the first of their errors. With s.DryRun it saves nothing.
+	SaveSetup(ctx context.Context, s Setup) error
+}
+
 // IdempotencyStore keeps idempotency keys and their requests for
 // IdempotencyKeyTTL.
 type IdempotencyStore interface {
@@ -189,9 +199,10 @@ type DeliveryStore interface {
 
 // AuditStore keeps the audit trail. Entries are only added.
 type AuditStore interface {
-	// AppendAudit adds entries, all or nothing, no two of which have the same tenant and ID. If there is an entry
-	// with that tenant and ID, its Count grows by the Count of the new one, and nothing else changes. The entries
-	// of a Commit are added by its append.
+	// AppendAudit adds entries, all or nothing, no two of which have the same tenant and ID; an ID is of one action. If there is an entry
+	// with that tenant and ID, its Count grows by the Count of the new one, its At is the earlier one and its LastAt
+	// the later one, and nothing else changes. The entries of a Commit are added by its append. A store with bounds
+	// may refuse entries of which AuditEntry.CanWait, with ErrUnavailable and ErrFull.
 	AppendAudit(ctx context.Context, entries []AuditEntry) error
 	// AuditEntries returns the entries that the query selects, newest first by ID, at most q.Limit. Entries newer
 	// than q.Before cost nothing.

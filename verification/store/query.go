@@ -76,8 +76,14 @@ type RunQuery struct {
 	// ReferenceID selects the runs with this reference id, and ReferencePrefix those
 	// whose reference id begins with it.
 	ReferenceID, ReferencePrefix string
-	// Keys selects the runs that have all of these search keys, see Commit.Keys.
-	Keys []SearchKey
+	// Restricted selects, of the runs with rules.RedactedReference as ReferenceID, those that are restricted. A store needs no
+	// index for it: only an operator who redacts the runs of a person asks, and the redacted runs of the tenant are read.
+	Restricted bool
+	// Rejected selects the runs whose newest verdict is reject, also those that need another one.
+	Rejected bool
+	// Keys selects the runs that have, of each of these choices, one of the search keys, see Commit.Keys. A choice
+	// are the keys of one word: in the form in which words are saved now, and in an earlier one.
+	Keys [][]SearchKey
 	// StartedAfter selects the runs that started later, and StartedBefore those that
 	// started earlier.
 	StartedAfter, StartedBefore time.Time
@@ -110,30 +116,41 @@ type RunQuery struct {
 // to anybody without the key of the hash.
 type SearchKey [16]byte
 
-// FormatKeys returns keys as a text for a URL.
-func FormatKeys(keys []SearchKey) string {
-	texts := make([]string, len(keys))
-	for i, k := range keys {
-		texts[i] = base64.RawURLEncoding.EncodeToString(k[:])
+// FormatKeys returns the keys of a query as a text for a URL.
+func FormatKeys(choices [][]SearchKey) string {
+	var all []string
+	for _, choice := range choices {
+		texts := make([]string, len(choice))
+		for i, k := range choice {
+			texts[i] = base64.RawURLEncoding.EncodeToString(k[:])
+		}
+		all = append(all, strings.Join(texts, "~"))
 	}
-	return strings.Join(texts, ".")
+	return strings.Join(all, ".")
 }
 
-// maxSearchKeys is the maximum number of keys of a query.
-const maxSearchKeys = 16
+// The maximum number of choices of a query, and of keys of a choice.
+const (
+	maxSearchKeys = 16
+	maxKeyChoice  = 2
+)
 
-// ParseKeys parses what FormatKeys returns for 1 to 16 keys. It returns ErrInvalid
+// ParseKeys parses what FormatKeys returns for 1 to 16 choices of 1 or 2 keys. It returns ErrInvalid
 // for any other text.
-func ParseKeys(s string) ([]SearchKey, error) {
-	var keys []SearchKey
+func ParseKeys(s string) ([][]SearchKey, error) {
+	var all [][]SearchKey
 	for text := range strings.SplitSeq(s, ".") {
-		raw, err := base64.RawURLEncoding.DecodeString(text)
-		if err != nil || len(raw) != len(SearchKey{}) || len(keys) == maxSearchKeys {
-			return nil, verification.Invalid("keys", "they are not search keys")
+		var choice []SearchKey
+		for one := range strings.SplitSeq(text, "~") {
+			raw, err := base64.RawURLEncoding.DecodeString(one)
+			if err != nil || len(raw) != len(SearchKey{}) || len(choice) == maxKeyChoice || len(all) == maxSearchKeys {
+				return nil, verification.Invalid("keys", "they are not search keys")
+			}
+			choice = append(choice, SearchKey(raw))
 		}
-		keys = append(keys, SearchKey(raw))
+		all = append(all, choice)
 	}
-	return keys, nil
+	return all, nil
 }
 
 // OfQueue reports whether the query has an order or a filter of the review queue.
@@ -149,6 +166,7 @@ func (q RunQuery) Matches(s rules.Summary) bool {
 		(q.Status == "" || q.Status == s.StatusAt(q.Now)) &&
 		(q.Decision == rules.DecisionNone || q.Decision == s.DecisionAt(q.Now)) &&
 		(q.ReferenceID == "" || q.ReferenceID == s.ReferenceID) && strings.HasPrefix(s.ReferenceID, q.ReferencePrefix) &&
+		(!q.Restricted || !s.RestrictedAt.IsZero()) && (!q.Rejected || s.Verdict == rules.DecisionReject) &&
 		(q.StartedAfter.IsZero() || s.StartedAt.After(q.StartedAfter)) &&
 		(q.StartedBefore.IsZero() || s.StartedAt.Before(q.StartedBefore)) &&
 		(!q.OfQueue() || s.Review != nil && s.DecisionAt(q.Now) == rules.DecisionReview && q.matchesReview(s.ID, *s.Review))

@@ -18,9 +18,13 @@ func audits() []clause {
 	)
 	return []clause{
 		{"an entry of the audit trail is returned as it was added", adds + "adds entries", entryIsReturned},
-		{"a count of the audit trail grows", adds + "its Count grows by the Count of the new one, and nothing else changes", countGrows},
+		{
+			"a count of the audit trail grows",
+			adds + "its Count grows by the Count of the new one, its At is the earlier one and its LastAt the later one, and nothing else changes", countGrows,
+		},
 		{"the audit trail is listed newest first", lists + "newest first by ID", entriesInOrder},
 		{"each filter of the audit trail selects entries", lists + "returns the entries that the query selects", entriesByFilter},
+		{"a time selects counts by their last time", "AuditQuery.From: A count is selected if any of its times may be", countsByTime},
 		{"a list of the audit trail is continued", "AuditQuery.Before: only entries before the one with this ID", entriesContinued},
 		{"two tenants have separate audit trails", "AuditEntry.Tenant: every entry is of one tenant", entriesOfTwoTenants},
 		{"an append adds its entries to the audit trail", "Commit.Audit: is added to the audit trail", entriesOfAppend},
@@ -35,8 +39,20 @@ func entry(tenant verification.TenantID, n int) store.AuditEntry {
 	return store.AuditEntry{
 		Tenant: tenant, ID: store.AuditID(at, fmt.Sprint(n)), At: at,
 		Actor:  verification.Actor{Kind: verification.ActorReviewer, ID: fmt.Sprint("asha ", n%2), Name: "Asha " + oddText},
-		Action: store.AuditActions()[n%3], Run: runID(n % 4), Document: "front " + oddText, Subject: "subject", Detail: "detail",
+		Action: someActions()[n%3], Run: runID(n % 4), Document: "front " + oddText, Subject: "subject", Detail: "detail",
 	}
+}
+
+// someActions returns actions that read, and one that does not.
+func someActions() []store.AuditAction {
+	return []store.AuditAction{store.AuditRunRead, store.AuditVerdictGiven, store.AuditPersonSearched}
+}
+
+// counted returns the count of entry number n, whose last time is minutes after the first.
+func countOf(n, count, minutes int) store.AuditEntry {
+	e := entry(ours, n)
+	e.Count, e.LastAt = count, e.At.Add(time.Duration(minutes)*time.Minute)
+	return e
 }
 
 func (t *trial) audit(entries ...store.AuditEntry) {
@@ -72,15 +88,29 @@ func entryIsReturned(t *trial) {
 }
 
 func countGrows(t *trial) {
-	first, other := entry(ours, 1), entry(ours, 2)
-	first.Count = 3
+	first, other := countOf(1, 3, 2), entry(ours, 2)
 	t.audit(first, other)
-	more := first
-	more.Count, more.Detail, more.Actor.Name = 4, "another", "Another"
+	more := countOf(1, 4, 5)
+	more.Detail, more.Actor.Name = "another", "Another"
 	t.audit(more)
 	t.audit(other)
-	first.Count = 7
+	first.Count, first.LastAt = 7, more.LastAt
 	t.audited(ours, store.AuditQuery{}, other, first)
+	late := countOf(1, 1, 3)
+	late.At = late.At.Add(-time.Second)
+	t.audit(late)
+	first.Count, first.At = 8, late.At
+	t.audited(ours, store.AuditQuery{}, other, first)
+}
+
+func countsByTime(t *trial) {
+	early, late, other := countOf(3, 2, 1), countOf(6, 2, 60), entry(ours, 9)
+	t.audit(early, late, other)
+	t.audited(ours, store.AuditQuery{From: early.LastAt}, other, late, early)
+	t.audited(ours, store.AuditQuery{From: early.LastAt.Add(time.Second)}, other, late)
+	t.audited(ours, store.AuditQuery{From: other.At.Add(time.Minute)}, late)
+	t.audited(ours, store.AuditQuery{From: other.At.Add(time.Minute), Until: late.At})
+	t.audited(ours, store.AuditQuery{From: late.LastAt, Until: late.At.Add(time.Second)}, late)
 }
 
 func entriesInOrder(t *trial) {
@@ -93,12 +123,12 @@ func entriesByFilter(t *trial) {
 	for _, q := range []store.AuditQuery{
 		{Actor: "asha 1"},
 		{Actor: "asha"},
-		{Action: store.AuditActions()[1]},
+		{Action: someActions()[1]},
 		{Run: runID(3)},
 		{From: from},
 		{Until: until},
 		{From: from, Until: until},
-		{Actor: "asha 0", Action: store.AuditActions()[2], Run: runID(2), From: from, Until: until},
+		{Actor: "asha 0", Action: someActions()[2], Run: runID(2), From: from, Until: until},
 		{Limit: 3, Actor: "asha 1"},
 		{Limit: 1, Until: until},
 	} {

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -58,6 +59,12 @@ func auditBreaches() []breach {
 		loses("the document", func(e *store.AuditEntry) { e.Document = "" }),
 		loses("the time", func(e *store.AuditEntry) { e.At = e.At.Truncate(1e9) }),
 		{"a count of the audit trail grows", "a later count is not added", auditing(func(e *store.AuditEntry) { e.Count = 0 })},
+		{"a count of the audit trail grows", "its last time stays", auditing(func(e *store.AuditEntry) { e.LastAt = time.Time{} })},
+		{"a time selects counts by their last time", "by their first time", listingAudit(func(q *store.AuditQuery) {
+			if !q.From.IsZero() && q.Until.IsZero() {
+				q.From = q.From.Add(30 * time.Minute)
+			}
+		}, asIs)},
 		{"the audit trail is listed newest first", "the oldest comes first", listingAudit(func(*store.AuditQuery) {}, slices.Reverse[[]store.AuditEntry])},
 		ignores("Actor", func(q *store.AuditQuery) { q.Actor = "" }),
 		ignores("Action", func(q *store.AuditQuery) { q.Action = "" }),

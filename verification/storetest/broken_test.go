@@ -33,6 +33,7 @@ type broken struct {
 	*mock.WorkflowStoreMock
 	*mock.TenantStoreMock
 	*mock.TenantListerMock
+	*mock.SetupStoreMock
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
 	*mock.AuditStoreMock
@@ -40,6 +41,8 @@ type broken struct {
 	*mock.MeasureStoreMock
 	*mock.RescreenStoreMock
 	*mock.RetentionStoreMock
+	*mock.LedgerStoreMock
+	*mock.RowStoreMock
 	*mock.CopyStoreMock
 }
 
@@ -70,6 +73,7 @@ func (s stores) broken(change breakage) *broken {
 			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
 		},
 		&mock.TenantListerMock{TenantsFunc: s.Tenants, AccountsFunc: s.Accounts},
+		&mock.SetupStoreMock{SaveSetupFunc: s.SaveSetup},
 		&mock.IdempotencyStoreMock{
 			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,
 			ReleaseIdempotencyKeyFunc: s.ReleaseIdempotencyKey, SettleIdempotencyKeyFunc: s.SettleIdempotencyKey,
@@ -85,8 +89,12 @@ func (s stores) broken(change breakage) *broken {
 			HoldPassFunc: s.HoldPass, RescreenPassesFunc: s.RescreenPasses,
 		},
 		&mock.RetentionStoreMock{
-			StartedRunsFunc: s.StartedRuns, RetentionMarkFunc: s.RetentionMark, SaveRetentionMarkFunc: s.SaveRetentionMark, ForgetFunc: s.Forget,
+			StartedRunsFunc: s.StartedRuns, ForgetFunc: s.Forget,
 		},
+		&mock.LedgerStoreMock{
+			LedgerMarkFunc: s.LedgerMark, SaveLedgerMarkFunc: s.SaveLedgerMark, OwedErasuresFunc: s.OwedErasures, ErasuresNotedFunc: s.ErasuresNoted,
+		},
+		&mock.RowStoreMock{RowFunc: s.Row, ChangeFunc: s.Change},
 		&mock.CopyStoreMock{
 			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,
 		},

@@ -19,8 +19,8 @@ type breach struct {
 
 func breaches() []breach {
 	return slices.Concat(runBreaches(), appendBreaches(), listBreaches(), searchBreaches(), workBreaches(), turnBreaches(), leaseBreaches(),
-		workflowBreaches(), tenantBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
-		rescreenBreaches(), copyBreaches(), documentBreaches(), rewriteBreaches(), deletionBreaches(), retentionBreaches(), auditBreaches())
+		workflowBreaches(), tenantBreaches(), setupBreaches(), idempotencyBreaches(), deliveryBreaches(), reviewBreaches(), measureBreaches(),
+		rescreenBreaches(), copyBreaches(), documentBreaches(), rewriteBreaches(), deletionBreaches(), retentionBreaches(), ledgerBreaches(), auditBreaches())
 }
 
 func TestEveryClauseCatchesItsBreach(t *testing.T) {

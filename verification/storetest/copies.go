@@ -21,6 +21,7 @@ func copies() []clause {
 		{"a store reads what saved records have", "CopyStore: A store that has the records of another one reads the same", savedRecordsAreRead},
 		{"saving the records of a store changes nothing", "CopyStore: A store that has the records of another one reads the same", recordsSavedAgain},
 		{"a record replaces the one with its key", save + "each in place of the one with its kind and key", recordReplaced},
+		{"times of records have microseconds", "Store: keeps times to the microsecond", timesOfRecords},
 		{"a saved run has no valid lease", save + "No lease of a saved run is valid any more", savedRunWithoutLease},
 		{"records of a run queue no other work", "RunRecord.Work: the work of the run", savedRunQueuesNothing},
 		{"an unfinished copy is remembered until it is complete", "CopyStore.UnfinishedCopy: returns what SetUnfinishedCopy was given last; empty at first", unfinishedCopy},
@@ -78,6 +79,9 @@ func recordsOfCalls(t *trial) {
 	pass := t.hold(sanctions, "1", 0)
 	mark := markOf(ours, onboarding, 1)
 	t.mark(mark)
+	known := store.LedgerMark{ID: ledgerID, Last: 3, Applied: 2}
+	owed := verification.Erasure{Ledger: ledgerID, Number: 3, Through: 4, Tenant: ours, Run: s.id, Kind: verification.ErasureHeld, At: instant(tick), StartedAt: instant(0)}
+	t.ledgerMark(store.LedgerMark{}, known, owed)
 
 	run, other := recordOf(ours, s), recordOf(ours, done)
 	run.Claim, run.Keys = held, []store.SearchKey{key(1), key(2)}
@@ -100,6 +104,7 @@ func recordsOfCalls(t *trial) {
 		store.RecordPass:           {store.PassRecord{Pass: pass}},
 		store.RecordRetentionMark:  {store.RetentionMarkRecord{Mark: mark}},
 		store.RecordAudit:          {store.AuditRecord{Entry: entry(ours, 1)}, store.AuditRecord{Entry: counted}},
+		store.RecordLedger:         {store.LedgerRecord{Mark: known, Owed: []verification.Erasure{owed}}},
 	} {
 		same(t, "the "+string(kind), t.records(kind), want)
 	}
@@ -145,13 +150,14 @@ func recordsInOrder(t *trial) {
 		}
 		t.hold(fmt.Sprint("list ", 2-i), "1", 0)
 	}
+	t.ledgerMark(store.LedgerMark{}, store.LedgerMark{ID: ledgerID})
 	for _, kind := range store.RecordKinds() {
 		last := ""
 		for _, r := range t.records(kind) {
-			if kinds[kind]++; r.Key() <= last || r.Kind() != kind {
-				t.failf("the %s %q comes after %q, want the order of the keys", r.Kind(), r.Key(), last)
+			if kinds[kind]++; store.KeyOf(r) <= last || store.KindOf(r) != kind {
+				t.failf("the %s %q comes after %q, want the order of the keys", kind, store.KeyOf(r), last)
 			}
-			last = r.Key()
+			last = store.KeyOf(r)
 		}
 	}
 	if kinds[store.RecordMeasure] == 0 {
@@ -161,6 +167,7 @@ func recordsInOrder(t *trial) {
 	same(t, "the number of records", kinds, map[store.RecordKind]int{
 		store.RecordTenant: 2, store.RecordAccount: 6, store.RecordWorkflow: 6, store.RecordRun: 6, store.RecordMeasure: 0,
 		store.RecordIdempotencyKey: 6, store.RecordDelivery: 18, store.RecordPass: 2, store.RecordRetentionMark: 6, store.RecordAudit: 6,
+		store.RecordLedger: 1,
 	})
 }
 
@@ -200,13 +207,17 @@ func savedRecordsAreRead(t *trial) {
 	request, sent := settledAs(claim("key", 1, instant(0))), delivery(1, rules.DeliveryFailed, instant(0))
 	sent.Seq = 4
 	pass := store.RescreenPass{List: sanctions, Version: "1", Holder: host1, HeldUntil: instant(0), StartedAt: instant(-time.Hour), EndedAt: instant(-time.Minute), Runs: 3}
+	owed := *erasure(s, verification.ErasureHeld)
+	owed.Ledger, owed.Number = ledgerID, 9
 	t.saveRecords(
 		store.TenantRecord{Tenant: tenant(ours)}, store.AccountRecord{Account: account("acme", ours)},
 		store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: versions}, run, done,
 		measureOn(onboarding, store.MeasureStarted, 0, 3), measureOn(renewal, store.MeasureStarted, 0, 4), measureOn(onboarding, store.MeasureTransition, 2, 5),
 		store.IdempotencyKeyRecord{Tenant: ours, Request: request}, store.DeliveryRecord{Tenant: ours, Delivery: sent}, store.PassRecord{Pass: pass},
-		store.AuditRecord{Entry: entry(ours, 1)},
+		store.AuditRecord{Entry: countOf(1, 2, 3)},
+		store.LedgerRecord{Mark: store.LedgerMark{ID: ledgerID, Last: 9, Applied: 8}, Owed: []verification.Erasure{owed}},
 	)
+	t.hasLedgerMark(store.LedgerMark{ID: ledgerID, Last: 9, Applied: 8})
 	t.hasTenant(tenant(ours))
 	t.hasLogo(ours, tenant(ours).Logo)
 	t.hasAccount(account("acme", ours))
@@ -224,7 +235,7 @@ func savedRecordsAreRead(t *trial) {
 	t.finds(ours, request.IdempotencyKey, instant(0), &request)
 	t.hasDelivery(ours, sent)
 	t.passesAre(pass)
-	t.audited(ours, store.AuditQuery{}, entry(ours, 1))
+	t.audited(ours, store.AuditQuery{}, countOf(1, 2, 3))
 	work := t.takeOne(instant(time.Minute))
 	want := store.Work{
 		WorkKey: advanceKey(), RunRef: s.ref(ours), Workflow: onboarding, Attempt: 3, Lost: 3, Alone: 1,
@@ -252,6 +263,7 @@ func recordsSavedAgain(t *trial) {
 	counted := entry(ours, 1)
 	counted.Count = 3
 	t.audit(counted)
+	t.ledgerMark(store.LedgerMark{}, store.LedgerMark{ID: ledgerID, Last: 9, Applied: 8})
 	for _, kind := range store.RecordKinds() {
 		before := t.records(kind)
 		t.saveRecords(before...)
@@ -260,13 +272,11 @@ func recordsSavedAgain(t *trial) {
 }
 
 func recordReplaced(t *trial) {
-	s := simple(1).then(time.Second, asked("review"))
-	run := recordOf(ours, s)
+	run := recordOf(ours, simple(1).then(time.Second, asked("review")))
 	run.Claim, run.Keys = claimOf("asha", instant(0)), []store.SearchKey{key(1)}
 	run.Screened = []rules.ScreenedList{{List: sanctions, Version: "1"}}
 	run.Work = []store.WorkRecord{pieceOf(advanceKey(), 0), pieceOf(store.WorkKey{Kind: store.WorkAnnounce, Seq: 1}, 0)}
-	w := aWorkflow(1)
-	counted := entry(ours, 1)
+	w, counted := aWorkflow(1), entry(ours, 1)
 	counted.Count = 3
 	t.saveRecords(run, measureOn(onboarding, store.MeasureStarted, 0, 3), store.WorkflowRecord{Tenant: ours, Workflow: w}, store.AuditRecord{Entry: counted})
 	ended := simple(1).then(time.Minute, completed())
@@ -285,6 +295,29 @@ func recordReplaced(t *trial) {
 	t.counts("", store.MeasureStarted, 5)
 	t.hasWorkflow(ours, w)
 	t.hasVersion(ours, w.ID, version(1))
+}
+
+func timesOfRecords(t *trial) {
+	records := func(later time.Duration) []store.Record { // but runs, marks and owed entries: the rules and the engine truncate their times
+		at := func(after time.Duration) time.Time { return instant(after).Add(later) }
+		a, w, v, e := account("acme", ours), aWorkflow(1), version(1), countOf(3, 2, 5)
+		a.PreviousUntil, w.CreatedAt, v.CreatedAt, e.At, e.LastAt = at(0), at(0), at(0), e.At.Add(later), e.LastAt.Add(later)
+		return []store.Record{
+			store.AccountRecord{Account: a},
+			store.AuditRecord{Entry: e},
+			store.IdempotencyKeyRecord{Tenant: ours, Request: claim("key", 1, at(0))},
+			store.WorkflowRecord{Tenant: ours, Workflow: w, Versions: []workflow.Version{v}},
+			store.DeliveryRecord{Tenant: ours, Delivery: delivery(1, rules.DeliveryPending, at(0))},
+			store.PassRecord{Pass: store.RescreenPass{List: sanctions, Version: "1", Holder: host1, HeldUntil: at(0), StartedAt: at(-time.Hour), EndedAt: at(-time.Minute)}},
+		}
+	}
+	t.saveRecords(records(tick - time.Nanosecond)...)
+	for _, want := range records(0) {
+		same(t, "the "+string(store.KindOf(want)), t.records(store.KindOf(want)), []store.Record{want})
+	}
+	again, _ := records(tick - time.Nanosecond)[1].(store.AuditRecord)
+	t.audit(again.Entry)
+	t.audited(ours, store.AuditQuery{}, countOf(3, 4, 5))
 }
 
 func savedRunWithoutLease(t *trial) {

@@ -104,13 +104,18 @@ func copyBreaches() []breach {
 		{read, "claims are lost", savingRuns(func(r *store.RunRecord) { r.Claim = rules.Claim{} })},
 		{read, "runs are not screened again", savingRuns(func(r *store.RunRecord) { r.Screened = nil })},
 		{read, "measures are lost", savingRecords(func(_ stores, r store.Record) store.Record {
-			if r.Kind() == store.RecordMeasure {
+			if store.KindOf(r) == store.RecordMeasure {
 				return nil
 			}
 			return r
 		})},
 		{again, "the outcome of a run is lost", savingRuns(func(r *store.RunRecord) { r.Summary.Outcome = "" })},
 		{again, "the data of an end is lost", savingRuns(func(r *store.RunRecord) { r.Summary.Data = "" })},
+		{"times of records have microseconds", "they have nanoseconds", listingAudit(func(*store.AuditQuery) {}, func(all []store.AuditEntry) {
+			for i := range all {
+				all[i].At = all[i].At.Add(999)
+			}
+		})},
 		{"a record replaces the one with its key", "a run that exists is left as it is", savingRecords(onlyNew)},
 		{"a saved run has no valid lease", "a run that exists is left as it is", savingRecords(onlyNew)},
 		{"records of a run queue no other work", "it is screened again", savingRuns(func(r *store.RunRecord) {

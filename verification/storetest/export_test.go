@@ -17,7 +17,7 @@ type Clause struct {
 // Clauses returns the clauses of every suite.
 func Clauses() []Clause {
 	var all []Clause
-	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), idempotency(), deliveries(), audits(), measures(), rescreens(), retention(), copies(), documents()) {
+	for _, c := range slices.Concat(runs(), work(), workflows(), tenants(), setups(), idempotency(), deliveries(), audits(), measures(), rescreens(), retention(), ledgers(), copies(), documents()) {
 		all = append(all, Clause{c.name, c.promise, func(ctx context.Context, s store.Store, d verification.DocumentStore) error {
 			p := portsOf(s)
 			p.DocumentStore = d

@@ -176,6 +176,11 @@ func proposed(node verification.NodeID) rules.Fact {
 	return rules.VerdictProposed{Node: node, Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText}
 }
 
+func rejectedBefore() rules.Fact {
+	by := []verification.EarlierBy{verification.EarlierReference, verification.EarlierNumber}
+	return rules.RejectedBefore{Runs: []rules.RejectedRun{{Run: "e0000000-0000-7000-8000-000000000002", By: by}}, Unknown: true}
+}
+
 func completed() rules.Fact {
 	return rules.Completed{Node: "done", Outcome: "done", Data: verification.Data(`{"risk":"low"}`)}
 }
@@ -215,7 +220,7 @@ func sampleRuns() []history {
 		start(limited(600, 900)).then(0, consent()),
 		start(started()).then(0, consent()),
 		start(limited(0, 900)).then(0, consent()),
-		start(started()).then(0, asked("review")),
+		start(started()).then(0, asked("review"), rejectedBefore()),
 		start(limited(1800, 900)).then(0, asked("review")),
 		start(limited(1800, 0)).then(0, dispatched(1)).then(time.Second, answered(`{}`), completed()),
 		open(),
@@ -271,7 +276,7 @@ func everyFact() []rules.Fact {
 			Input: data, RedirectURI: "https://app.example/done?a=1&b=2", Zone: "Asia/Kolkata", RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900,
 			ReviewDueMinutes: 240, FourEyes: true, ReviewDueSoon: true,
 		},
-		rules.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2},
+		rules.Dispatched{Node: "pan", Key: "pan_verification", Label: oddText, Provider: "sandbox", Dispatch: 3, Visit: 2, Screens: true},
 		rules.ResultPending{Node: "pan", Handle: oddText, PollAt: instant(time.Minute)},
 		rules.CallbackReceived{Node: "pan", Digest: "0f"},
 		rules.PollFailed{Node: "pan", Cause: oddText, PollAt: instant(2 * time.Minute)},
@@ -279,16 +284,20 @@ func everyFact() []rules.Fact {
 			Total: 12,
 			List:  "sanctions", ListVersion: "ab", Hits: []verification.Hit{{ID: oddText}}, Asked: "cd", Cleared: cleared, Doubted: true,
 		}},
-		rules.ResultRecorded{Node: "pan"},
+		rules.ResultRecorded{Node: "pan", Doubted: true},
 		rules.ResultRecorded{Node: "address.bureau", Passed: true, Confirms: new(bool)},
 		rules.GroupBegan{Node: "owners[1]", Type: workflow.NodeChecks, Label: oddText, Visit: 1},
 		rules.GroupBegan{Node: "owners", Type: workflow.NodeCheck, Key: "owners", Label: oddText, Visit: 2, Each: true, Elements: 3, Items: data},
+		rules.GroupBegan{Node: "owners", Type: workflow.NodeChecks, Label: oddText, Visit: 1, Screens: []rules.ScreeningMember{{Name: "lists", Label: oddText}}},
 		rules.GroupDecided{
 			Node: "address", Type: workflow.NodeChecks, Passed: true, Unavailable: true, Lacking: []verification.NodeID{"address.bureau"}, Data: data,
+			Checks: []workflow.CheckInfo{{Key: "address.bureau", Label: oddText}},
 		},
 		rules.NoAnswer{Node: "pan", Outcome: verification.OutcomeNoCoverage, Data: data},
 		rules.Skipped{Node: "pan", Next: "done", Values: data, Kept: true, On: "failed"},
 		rules.Skipped{Node: "address.bureau"},
+		rules.Compared{Node: "pan", Differs: []string{oddText}},
+		rules.Compared{Node: "address.bureau"},
 		rules.AskedAgain{
 			Node: "consent", From: "review", Round: 2, Reasons: []string{"blurred"}, Fields: []string{"front"}, Note: oddText,
 			By: oddText, Identity: oddText, Request: "a request",
@@ -317,7 +326,7 @@ func everyFact() []rules.Fact {
 		rules.CustomerSubmitted{Node: "consent"},
 		rules.BranchTaken{Node: "risk", When: "steps.pan.data.name_match < 0.8", Next: "review", Values: data},
 		rules.BranchTaken{Node: "risk", Next: "done"},
-		rules.ReviewAsked{Node: "review", Label: oddText, Reason: oddText},
+		rules.ReviewAsked{Node: "review", Label: oddText, Reason: oddText, FourEyes: true},
 		rules.VerdictProposed{
 			Node: "review", Decision: rules.DecisionReject, Reason: "wrong_name", Notes: oddText, By: oddText, Identity: oddText, Request: "a request",
 		},
@@ -340,8 +349,9 @@ func everyFact() []rules.Fact {
 		rules.Assigned{To: rules.Assignee{Team: oddText}, Escalated: true, Notes: oddText, By: oddText, Identity: oddText},
 		rules.Assigned{To: rules.Assignee{Person: verification.Person{Identity: oddText, Name: oddText}}},
 		rules.Assigned{},
+		rejectedBefore(),
 		rules.ReviewDueSoon{DueAt: instant(4 * time.Hour)},
-		rules.Completed{Node: "done", Outcome: "refused", Data: data},
+		rules.Completed{Node: "done", Outcome: "refused", Data: data, Lacking: []string{"risk"}, Cause: oddText},
 		rules.Failed{Node: "pan", Cause: oddText, Error: rules.RunError{
 			Code: rules.CodeCheckUnavailable, Check: "pan_verification", Message: oddText,
 		}},

@@ -120,8 +120,11 @@ func byDecision(now time.Time) (all []store.RunQuery) {
 }
 
 func byReference(now time.Time) (all []store.RunQuery) {
-	for _, id := range []string{"customer-1", "customer"} {
+	for _, id := range []string{"customer-1", "customer-13", "customer"} { // the second was rejected
 		all = append(all,
+			store.RunQuery{PageQuery: firstPage(), Now: now, ReferencePrefix: id, Rejected: true},
+			store.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id, Rejected: true, Decision: rules.DecisionReview},
+			store.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id, Rejected: true},
 			store.RunQuery{PageQuery: firstPage(), Now: now, ReferenceID: id},
 			store.RunQuery{PageQuery: firstPage(), Now: now, ReferencePrefix: id})
 	}

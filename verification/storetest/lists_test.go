@@ -87,6 +87,18 @@ func listBreaches() []breach {
 			breakQuery(func(q *store.RunQuery) { q.ReferencePrefix = "" }),
 		},
 		{
+			"the reference filters select by the reference id and its beginning", "List forgets that only rejected runs are wanted",
+			breakQuery(func(q *store.RunQuery) { q.Rejected = false }),
+		},
+		{
+			"the reference filters select by the reference id and its beginning", "List selects rejected runs by their decision",
+			breakQuery(func(q *store.RunQuery) {
+				if q.Rejected {
+					q.Rejected, q.Decision = false, rules.DecisionReject
+				}
+			}),
+		},
+		{
 			"the start filters select the runs that began between two times", "List forgets the first time",
 			breakQuery(func(q *store.RunQuery) { q.StartedAfter = time.Time{} }),
 		},

@@ -29,7 +29,7 @@ func measures() []clause {
 // measureNames returns all measures.
 func measureNames() []store.MeasureName {
 	return []store.MeasureName{
-		store.MeasureStarted, store.MeasureEnded, store.MeasureDecided, store.MeasureTransition, store.MeasureStopped,
+		store.MeasureStarted, store.MeasureEnded, store.MeasureIncomplete, store.MeasureDecided, store.MeasureTransition, store.MeasureStopped,
 		store.MeasureVerdict, store.MeasureVerdictTime, store.MeasureVerdictReason, store.MeasureVerdictBy,
 		store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed, store.MeasureDispatchTime,
 	}

@@ -21,13 +21,14 @@ func retention() []clause {
 		{"started runs are of one workflow of one tenant", started + "the runs of a workflow", startedOfOne},
 		{
 			"a workflow without a mark has the mark of the beginning",
-			"RetentionStore.RetentionMark: one without positions if none was saved", noMark,
+			"Tables.RetentionMark: one without positions if none was saved", noMark,
 		},
-		{"a mark is returned as it was saved last", "RetentionStore.SaveRetentionMark: creates or replaces a mark", markIsReturned},
+		{"a mark is returned as it was saved last", "Tables.SaveRetentionMark: creates or replaces a mark", markIsReturned},
 		{"old deliveries are forgotten", forget + "Ages.Deliveries: whose last attempt was earlier, unless another attempt is pending", oldDeliveries},
 		{"old measures are forgotten", forget + "Ages.Measures: of the days before the day of this time", oldMeasures},
 		{"old idempotency keys are forgotten", forget + "Ages.Keys: idempotency keys that were claimed earlier", oldKeys},
-		{"old entries of the audit trail are forgotten", forget + "Ages.Audit: entries that are older", oldEntries},
+		{"old entries of the audit trail are forgotten", forget + "Ages.Audit: entries of the audit trail that are older, but those of AuditReads", oldEntries},
+		{"old reads in the audit trail are forgotten", forget + "Ages.Reads: entries of AuditReads whose last time was earlier", oldReads},
 		{"what is forgotten at once is bounded", "RetentionStore.Forget: at most limit records at once, and returns how many it removed", forgetsAtMost},
 	}
 }
@@ -99,17 +100,21 @@ func markOf(t verification.TenantID, w verification.WorkflowID, n int) store.Ret
 		return store.StartedPosition{StartedAt: instant(time.Duration(n+i) * time.Hour), Run: runID(n + i)}
 	}
 	return store.RetentionMark{
-		Tenant: t, Workflow: w, Redacted: at(1), Documents: at(2), Deleted: at(3),
+		Tenant: t, Workflow: w, Redacted: at(1), Documents: at(2), Deleted: at(3), Keyed: at(4), KeyForm: n, KeysDone: n > 1,
 		Policy: verification.Retention{KeepDays: n, RedactAfterDays: n + 1, DeleteAfterDays: n + 3, DocumentsAfterDays: n + 2, From: verification.RetentionFromStart},
+		Counted: []store.CountedPolicy{
+			{Policy: verification.Retention{KeepDays: n + 1, From: verification.RetentionFromEnd}},
+			{Policy: verification.Retention{RedactAfterDays: n}, Since: instant(time.Duration(n) * time.Minute)},
+		},
 	}
 }
 
 func (t *trial) mark(m store.RetentionMark) {
-	t.ok("SaveRetentionMark", t.store.SaveRetentionMark(t.ctx, m))
+	t.ok("SaveRetentionMark", store.Tables{RowStore: t.store}.SaveRetentionMark(t.ctx, m))
 }
 
 func (t *trial) hasMark(want store.RetentionMark) {
-	got, err := t.store.RetentionMark(t.ctx, want.Tenant, want.Workflow)
+	got, err := store.Tables{RowStore: t.store}.RetentionMark(t.ctx, want.Tenant, want.Workflow)
 	t.ok("RetentionMark", err)
 	same(t, "the mark", got, want)
 }
@@ -187,13 +192,28 @@ func oldKeys(t *trial) {
 func oldEntries(t *trial) {
 	t.saveTenant(tenant(ours))
 	t.saveTenant(tenant(theirs))
-	t.audit(entry(ours, 1), entry(ours, 2), entry(ours, 3), entry(theirs, 1), entry(theirs, 3))
+	t.audit(entry(ours, 1), entry(ours, 2), entry(ours, 4), entry(ours, 7), entry(theirs, 1), entry(theirs, 7))
 	t.forgets(store.Ages{Keys: instant(48 * time.Hour), Deliveries: instant(48 * time.Hour)}, 100, 0)
-	t.forgets(store.Ages{Audit: entry(ours, 3).At}, 2, 2)
-	t.forgets(store.Ages{Audit: entry(ours, 3).At}, 2, 1)
-	t.audited(ours, store.AuditQuery{}, entry(ours, 3))
-	t.audited(theirs, store.AuditQuery{}, entry(theirs, 3))
-	t.forgets(store.Ages{Audit: entry(ours, 3).At}, 2, 0)
+	t.forgets(store.Ages{Audit: entry(ours, 7).At}, 2, 2)
+	t.forgets(store.Ages{Audit: entry(ours, 7).At}, 2, 1)
+	t.audited(ours, store.AuditQuery{}, entry(ours, 7), entry(ours, 2))
+	t.audited(theirs, store.AuditQuery{}, entry(theirs, 7))
+	t.forgets(store.Ages{Audit: entry(ours, 7).At}, 2, 0)
+}
+
+func oldReads(t *trial) {
+	t.saveTenant(tenant(ours))
+	t.saveTenant(tenant(theirs))
+	again, once := countOf(3, 5, 60), countOf(6, 2, 1)
+	t.audit(entry(ours, 1), entry(ours, 2), again, entry(ours, 5), once, entry(ours, 12), entry(theirs, 2), entry(theirs, 4))
+	before := store.Ages{Reads: entry(ours, 9).At}
+	t.forgets(before, 3, 3)
+	t.forgets(before, 3, 1)
+	t.forgets(before, 3, 0)
+	t.audited(ours, store.AuditQuery{}, entry(ours, 12), again, entry(ours, 1))
+	t.audited(theirs, store.AuditQuery{}, entry(theirs, 4))
+	t.forgets(store.Ages{Reads: again.LastAt.Add(time.Second)}, 100, 2)
+	t.audited(ours, store.AuditQuery{}, entry(ours, 1))
 }
 
 func forgetsAtMost(t *trial) {

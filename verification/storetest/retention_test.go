@@ -66,25 +66,26 @@ func retentionBreaches() []breach {
 			}
 		}},
 		{"a workflow without a mark has the mark of the beginning", "workflows share a mark", func(b *broken, sound stores) {
-			var last memo[bool, store.RetentionMark]
-			b.SaveRetentionMarkFunc = func(ctx context.Context, m store.RetentionMark) error {
-				last.set(true, m)
-				return sound.SaveRetentionMark(ctx, m)
+			var last memo[bool, store.Record]
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				last.set(true, rows[0])
+				return sound.Change(ctx, rows)
 			}
-			b.RetentionMarkFunc = func(_ context.Context, t tenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-				m, _ := last.get(true)
-				m.Tenant, m.Workflow = t, w
-				return m, nil
+			b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				if m, ok := last.get(true); ok {
+					return m, nil
+				}
+				return sound.Row(ctx, kind, key)
 			}
 		}},
 		{"a mark is returned as it was saved last", "the first one stays", func(b *broken, sound stores) {
-			var saved memo[verification.WorkflowID, bool]
-			b.SaveRetentionMarkFunc = func(ctx context.Context, m store.RetentionMark) error {
-				if is, _ := saved.get(m.Workflow); is {
+			var saved memo[string, bool]
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				if is, _ := saved.get(store.KeyOf(rows[0])); is {
 					return nil
 				}
-				saved.set(m.Workflow, true)
-				return sound.SaveRetentionMark(ctx, m)
+				saved.set(store.KeyOf(rows[0]), true)
+				return sound.Change(ctx, rows)
 			}
 		}},
 		{"old deliveries are forgotten", "they stay", forgetting(func(before *store.Ages, _ *int) { before.Deliveries = time.Time{} })},
@@ -107,6 +108,8 @@ func retentionBreaches() []breach {
 				before.Audit = before.Audit.Add(time.Hour)
 			}
 		})},
+		{"old reads in the audit trail are forgotten", "they stay", forgetting(func(before *store.Ages, _ *int) { before.Reads = time.Time{} })},
+		{"old reads in the audit trail are forgotten", "everything else, too", forgetting(func(before *store.Ages, _ *int) { before.Audit = before.Reads })},
 		{"a deletion keeps the measures of its run", "they go with it", func(b *broken, sound stores) {
 			var deleted memo[tenantID, bool]
 			b.AppendFunc = func(ctx context.Context, t tenantID, id runID, seq int, c store.Commit) error {

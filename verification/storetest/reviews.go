@@ -155,11 +155,12 @@ func reviewIsListed(t *trial) {
 	h = h.then(tick,
 		rules.Dispatched{Node: "screen", Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
 		rules.ResultRecorded{Node: "screen", Screening: &rules.Screening{
-			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}},
+			List: oddText, ListVersion: oddText, Hits: []verification.Hit{hit, {ID: "e-2", Name: "b", Score: 0.5}, {ID: "e-3", Name: "c", Score: 0.5}},
 		}})
 	h = h.then(tick, rules.ReviewAsked{Node: "review", Label: oddText, Reason: oddText})
 	h = h.then(tick,
 		rules.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: rules.MatchOther},
+		rules.HitDecided{Node: "screen", List: oddText, Entry: "e-3", Match: rules.MatchUnsure},
 		rules.HitDecided{Node: "screen", List: oddText, Entry: oddText, Digest: "ab", Match: rules.MatchSame})
 	c := h.commitAfter(0)
 	brief := c.Summary.Review.WithBrief(rules.Subject{Name: oddText}, []rules.Differing{

@@ -17,6 +17,7 @@ func rewrites() []clause {
 		{"a rewritten run grows again", replaces, rewrittenGrows},
 		{"a rewrite removes the search keys", "Commit.Rewrite: What the store keeps of the run besides is replaced, too: its search keys", rewriteRemovesKeys},
 		{"a rewrite restricts a run, and the next one frees it", replaces + ": summary, search keys and lists", rewriteRestricts},
+		{"restricted runs are listed", "RunQuery.Restricted: selects, of the runs with rules.RedactedReference as ReferenceID, those that are restricted", restrictedAreListed},
 		{"a restricted run keeps the time through a verdict", "Commit.Rewrite: No other commit changes Summary.RestrictedAt", restrictedStays},
 
 		{"a rewrite of a history that has grown changes nothing", "RunStore.Append: returns ErrConflict if the history no longer ends at seq", rewriteOfOldHistory},
@@ -131,6 +132,22 @@ func rewriteRestricts(t *trial) {
 	t.selects(ours, "with a key of before", byKeys(instant(48*time.Hour), 1))
 	t.selects(ours, "with both keys", byKeys(instant(48*time.Hour), 2, 3), free)
 	t.rescreens(sanctions, 4*time.Hour, verification.RunRef{Tenant: ours, Run: s.id})
+}
+
+func restrictedAreListed(t *trial) {
+	s, redacted := whole(1), screened(2, "a")
+	t.save(ours, s)
+	t.save(ours, redacted)
+	_, c := s.restricts()
+	t.ok("Append of a restriction", t.store.Append(t.ctx, ours, s.id, len(s.events), c))
+	t.ok("Append of a redaction", t.store.Append(t.ctx, ours, redacted.id, len(redacted.events), redacted.redacted().rewrites()))
+	q := everything(instant(48 * time.Hour))
+	q.ReferenceID = rules.RedactedReference
+	same(t, "the runs without a reference id of their own", len(t.list(ours, q).Data), 2)
+	q.Restricted = true
+	p := t.list(ours, q)
+	same(t, "the restricted runs", p.Data, []rules.Summary{c.Summary})
+	same(t, "their total", p.Total, 1)
 }
 
 func restrictedStays(t *trial) {

@@ -58,6 +58,7 @@ func rewriteBreaches() []breach {
 		{restricts, "the new keys are lost", changing(func(c *store.Commit) { c.Keys = nil })},
 		{restricts, "the new lists are lost", changing(func(c *store.Commit) { c.Screened = nil })},
 		{restricts, "what is hidden is not saved", changing(func(c *store.Commit) { c.Events = rules.Shown(c.Events) })},
+		{"restricted runs are listed", "those that are redacted are, too", breakQuery(func(q *store.RunQuery) { q.Restricted = false })},
 		{"a restricted run keeps the time through a verdict", "it is lost", appending(func(c *store.Commit) {
 			if !c.Rewrite {
 				c.Summary.RestrictedAt = time.Time{}

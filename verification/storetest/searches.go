@@ -13,10 +13,11 @@ import (
 )
 
 func searches() []clause {
-	const keys = "RunQuery.Keys: selects the runs that have all of these search keys"
+	const keys = "RunQuery.Keys: selects the runs that have, of each of these choices, one of the search keys"
 	const replaced = "Commit.Keys: replace the search keys of the run"
 	return []clause{
 		{"a search selects the runs that have all of its keys", keys, searchSelects},
+		{"a search selects the runs that have one key of a choice", keys, searchChoice},
 		{"a commit with search keys replaces all of them", replaced, keysReplaced},
 		{"a commit without search keys leaves them as they are", "Commit.Keys: nil leaves them as they are", keysStay},
 		{"a commit without events replaces the search keys, too", replaced, keysAlone},
@@ -44,7 +45,9 @@ func keyed(c store.Commit, numbers ...int) store.Commit {
 // byKeys selects the runs that have search keys, on one page.
 func byKeys(now time.Time, numbers ...int) store.RunQuery {
 	q := everything(now)
-	q.Keys = keyed(store.Commit{}, numbers...).Keys
+	for _, n := range numbers {
+		q.Keys = append(q.Keys, []store.SearchKey{key(n)})
+	}
 	return q
 }
 
@@ -74,6 +77,33 @@ func searchSelects(t *trial) {
 	t.selects(ours, "with keys 1 and 3", byKeys(now, 1, 3))
 	t.selects(ours, "with a key that none has", byKeys(now, 4))
 	same(t, "the summary", t.list(ours, byKeys(now, 1)).Data, []rules.Summary{one.summary()})
+}
+
+func searchChoice(t *trial) {
+	one, two, both, none := simple(1), simple(2), simple(3).then(0, asked("review")), simple(4)
+	t.add(ours, one.id, 0, keyed(one.commit(), 1, 5))
+	t.add(ours, two.id, 0, keyed(two.commit(), 2))
+	t.add(ours, both.id, 0, keyed(both.commit(), 1, 2, 5))
+	t.add(ours, none.id, 0, keyed(none.commit(), 3))
+	choose := func(q store.RunQuery, choices ...[]store.SearchKey) store.RunQuery {
+		q.Keys = choices
+		return q
+	}
+	now, either, other := instant(0), []store.SearchKey{key(1), key(2)}, []store.SearchKey{key(5), key(6)}
+	t.selects(ours, "with key 1 or 2", choose(everything(now), either), both, two, one)
+	t.selects(ours, "with key 2 or 1", choose(everything(now), []store.SearchKey{key(2), key(1)}), both, two, one)
+	t.selects(ours, "with key 1 or 2, and 5 or 6", choose(everything(now), either, other), both, one)
+	t.selects(ours, "with key 5 or 6, and 2", choose(everything(now), other, []store.SearchKey{key(2)}), both)
+	t.selects(ours, "with key 7 or 8", choose(everything(now), []store.SearchKey{key(7), key(8)}))
+	q := choose(everything(now), either)
+	q.Limit, q.Offset = 1, 1
+	if p := t.list(ours, q); p.Total != 3 || len(p.Data) != 1 || p.Data[0].ID != two.id {
+		t.differ("the second page of the runs with key 1 or 2", p, two.id)
+	}
+	t.selects(ours, "in the queue with key 1 or 2", choose(wholeQueue(now), either), both)
+	q = choose(everything(now), either)
+	q.ReferencePrefix = "no"
+	t.selects(ours, "with key 1 or 2 and another reference", q)
 }
 
 func keysReplaced(t *trial) {
@@ -148,7 +178,7 @@ func searchCombined(t *trial) {
 	}
 	for _, now := range []time.Time{instant(0), instant(20 * time.Minute), instant(2 * time.Hour)} {
 		for _, q := range slices.Concat(byWorkflow(now), byStatus(now), byDecision(now), byReference(now), byStart(now), []store.RunQuery{everything(now)}) {
-			q.Keys = []store.SearchKey{key(2), key(1)}
+			q.Keys = byKeys(now, 2, 1).Keys
 			var want []history
 			for _, s := range all {
 				if has(s) && q.Matches(s.summary()) {
@@ -168,10 +198,10 @@ func searchInQueue(t *trial) {
 		t.add(ours, s.id, 0, keyed(s.commit(), 1, int(s.id[len(s.id)-1])))
 	}
 	q := wholeQueue(instant(0))
-	q.Keys = []store.SearchKey{key(1)}
+	q.Keys = byKeys(instant(0), 1).Keys
 	t.selects(ours, "in the queue with a key", q, one, two)
 	same(t, "their summaries", t.list(ours, q).Data, reviewed([]history{one, two}))
-	q.Keys = append(q.Keys, key(int('2')))
+	q.Keys = append(q.Keys, []store.SearchKey{key(int('2'))})
 	t.selects(ours, "in the queue with two keys", q, two)
 	q.Order = store.DueFirst
 	t.selects(ours, "in the queue by due time with two keys", q, two)

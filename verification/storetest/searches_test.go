@@ -39,6 +39,12 @@ func searchBreaches() []breach {
 	var earlier memo[runRef, []store.SearchKey]
 	return []breach{
 		{all, "List forgets the keys", breakQuery(func(q *store.RunQuery) { q.Keys = nil })},
+		{"a search selects the runs that have one key of a choice", "List looks for the first key of a choice", breakQuery(func(q *store.RunQuery) {
+			q.Keys = slices.Clone(q.Keys)
+			for i := range q.Keys {
+				q.Keys[i] = q.Keys[i][:1]
+			}
+		})},
 		{all, "List looks for the first key only", breakQuery(func(q *store.RunQuery) { q.Keys = q.Keys[:min(1, len(q.Keys))] })},
 		{"a commit with search keys replaces all of them", "the old keys stay", changingKeys(func(t tenantID, run runID, keys []store.SearchKey) []store.SearchKey {
 			ref := runRef{Tenant: t, Run: run}

@@ -38,9 +38,9 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 }
 
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
-// the work queue, deliveries, the audit trail, measures and re-screening also need the RunStore,
+// the work queue, deliveries, the audit trail, measures, re-screening and the ledger of erasures also need the RunStore,
 // whose appends fill them; the suite of re-screening also needs the WorkQueue, and the suite
-// of the RunStore a WorkQueue and a WorkflowStore. The suites of the RetentionStore and the CopyStore need all ports.
+// of the RunStore a WorkQueue and a WorkflowStore. The suite of the SetupStore needs the ports of what it saves. The suites of the RetentionStore and the CopyStore need all ports.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
@@ -55,6 +55,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"work", runnable && given.WorkQueue != nil, work()},
 		{"workflows", given.WorkflowStore != nil, workflows()},
 		{"tenants", given.TenantStore != nil && given.TenantLister != nil, tenants()},
+		{"setups", given.SetupStore != nil && given.TenantStore != nil && given.WorkflowStore != nil && given.AuditStore != nil, setups()},
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
@@ -62,7 +63,8 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
 		{"retention", runnable && given.RetentionStore != nil && given.TenantStore != nil && given.DeliveryStore != nil && given.IdempotencyStore != nil &&
-			given.MeasureStore != nil, retention()},
+			given.MeasureStore != nil && given.RowStore != nil, retention()},
+		{"ledger of erasures", runnable && given.LedgerStore != nil, ledgers()},
 		{"copies", given.CopyStore != nil, copies()},
 	} {
 		if suite.given {
@@ -100,6 +102,7 @@ type Ports struct {
 	store.WorkflowStore
 	store.TenantStore
 	store.TenantLister
+	store.SetupStore
 	store.IdempotencyStore
 	store.DeliveryStore
 	store.AuditStore
@@ -107,14 +110,16 @@ type Ports struct {
 	store.MeasureStore
 	store.RescreenStore
 	store.RetentionStore
+	store.LedgerStore
+	store.RowStore
 	store.CopyStore
 }
 
 func portsOf(s store.Store) Ports {
 	copied, _ := s.(store.CopyStore)
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
-		MeasureStore: s, RescreenStore: s, RetentionStore: s, CopyStore: copied,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, SetupStore: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
+		MeasureStore: s, RescreenStore: s, RetentionStore: s, LedgerStore: s, RowStore: s, CopyStore: copied,
 	}
 }
 

@@ -5,6 +5,7 @@ package storetest
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -42,6 +43,7 @@ func aRetention() verification.Retention {
 func account(client string, of verification.TenantID) verification.Account {
 	return verification.Account{
 		ClientID: client, Tenant: of, KeyHash: verification.HashAPIKey("the key of " + client), Disabled: true,
+		PreviousKeyHash: verification.HashAPIKey("an earlier key of " + client), PreviousUntil: instant(tick),
 		Surfaces: []verification.Surface{verification.SurfaceSignals, verification.SurfaceRuns}, FromFile: true,
 	}
 }
@@ -141,6 +143,7 @@ func accountIsReturned(t *trial) {
 		t.hasAccount(v)
 	}
 	a.KeyHash, a.Disabled, a.Surfaces, a.FromFile = verification.HashAPIKey("another key"), false, verification.Surfaces(), false
+	a.PreviousKeyHash, a.PreviousUntil = [32]byte{}, time.Time{}
 	t.saveAccount(a)
 	for _, v := range []verification.Account{a, b, c} {
 		t.hasAccount(v)

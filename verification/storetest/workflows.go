@@ -43,7 +43,7 @@ func aWorkflow(n int) workflow.Workflow {
 	return workflow.Workflow{
 		ID: workflowID(n), Slug: fmt.Sprintf("onboarding-%d", n), Name: oddText, Description: oddText,
 		RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, PublishedHash: "first", LatestHash: "second", Versions: 2,
-		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", Retired: true, Retention: aRetention(), CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
+		LifecycleWebhookURL: "https://app.example/hooks?a=1&b=2", WebhookFromFile: true, Retired: true, Retention: aRetention(), CreatedAt: instant(time.Duration(n) * tick), Revision: 1,
 	}
 }
 
@@ -57,7 +57,7 @@ func version(n int) workflow.Version {
 			Workflow: "onboarding", ID: onboarding, Name: oddText, Description: oddText,
 			RunTTLSeconds: 86400, AbandonTimeoutSeconds: 900, ReviewDueMinutes: 240, FourEyes: true,
 			Subject: &workflow.SubjectFields{
-				Name: "steps.details.data.z", BirthDate: "steps.details.data.d", Number: "input.number", Portrait: "steps.details.data.i",
+				Name: "steps.details.data.z", BirthDate: "steps.details.data.d", Number: "input.number", Portrait: "steps.details.data.i", Kind: workflow.FactPerson,
 			},
 			Compare: []workflow.Comparison{{Fact: oddText, Of: []string{"steps.details.data.z", "input.name"}, OnDifference: workflow.DifferenceFlag, Kind: workflow.FactText}},
 			Intro:   &workflow.Intro{Text: oddText, TextIn: translated, Minutes: 3},
@@ -106,9 +106,9 @@ func version(n int) workflow.Version {
 				},
 				"risk": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
 					{When: "input.a < 1 && input.b > 2", Next: "review"},
-					{When: "input.a < 1", AskAgain: &workflow.AskAgain{Step: "details", Reasons: []string{"blurred"}, Fields: []string{"z"}, Note: oddText}},
+					{When: "input.a < 1", AskAgain: &workflow.AskAgain{Step: "details", Reasons: []string{"blurred"}, Fields: []string{"z"}, Note: oddText}, WhenUsedUp: "risk"},
 				}},
-				"review": {Type: workflow.NodeReview, Reason: oddText, OnReject: "done", Next: "done"},
+				"review": {Type: workflow.NodeReview, Reason: oddText, FourEyes: true, OnReject: "done", Next: "done"},
 				"done":   {Type: workflow.NodeEnd, Outcome: "done", Data: data},
 			},
 		},

@@ -19,8 +19,8 @@ const (
 	maxRounds         = 20   // the maximum of Node.MaxRounds
 )
 
-// AskAgain sends a run back to a step of its customer. A rule with it is passed over once the customer was asked as often as
-// the step allows.
+// AskAgain sends a run back to a step of its customer. Once the customer was asked as often as the step allows, a rule with it
+// leads to Rule.WhenUsedUp, or is passed over.
 type AskAgain struct {
 	Step    verification.NodeID `json:"step"` // a consent or a customer input before the branch
 	Reasons []string            `json:"reasons"`
@@ -28,12 +28,15 @@ type AskAgain struct {
 	Note    string              `json:"note,omitempty"`   // to the customer
 }
 
-// leads returns the node that the run goes to if the rule holds.
-func (r Rule) leads() verification.NodeID {
-	if r.AskAgain != nil {
-		return r.AskAgain.Step
+// targets returns the nodes that the run may go to if the rule holds.
+func (r Rule) targets() []verification.NodeID {
+	switch {
+	case r.AskAgain == nil:
+		return []verification.NodeID{r.Next}
+	case r.WhenUsedUp == "":
+		return []verification.NodeID{r.AskAgain.Step}
 	}
-	return r.Next
+	return []verification.NodeID{r.AskAgain.Step, r.WhenUsedUp}
 }
 
 // Asks reports whether the node asks the customer for something.
@@ -80,6 +83,7 @@ func (d Definition) ResubmitCodes() (codes []string) {
 // askAgain checks a rule that asks the customer again.
 func (v *validator) askAgain(path string, r Rule) {
 	v.check(path+".next", r.Next == "", "must not be there beside ask_again: after the answer the run goes its way from the step")
+	v.target(path+".when_used_up", r.WhenUsedUp, false)
 	a, at := r.AskAgain, path+".ask_again"
 	v.target(at+".step", a.Step, true)
 	n, ok := v.def.Nodes[a.Step]
@@ -113,20 +117,41 @@ func (fs InputFields) names() (names []string) {
 
 // rounds checks what the graph says of the rules that ask again: the step was visited before, and a review may follow.
 func (v *validator) rounds() {
+	visited := setOf(walk([]verification.NodeID{v.def.Start}, func(id verification.NodeID) []verification.NodeID {
+		return v.def.Nodes[id].withoutRounds().Targets()
+	}, nil), v.def.Start)
 	for _, id := range v.names() {
 		for i, r := range v.def.Nodes[id].Rules {
 			if r.AskAgain == nil {
 				continue
 			}
-			at := fmt.Sprintf("%s.rules[%d].ask_again", nodePath(id), i)
-			v.check(at+".step", slices.Contains(v.def.Reach(r.AskAgain.Step, nil), id) && v.before(r.AskAgain.Step, id),
-				"the run cannot have come to %s before this branch", r.AskAgain.Step)
+			rule := fmt.Sprintf("%s.rules[%d]", nodePath(id), i)
+			at := rule + ".ask_again"
+			if r.passable() {
+				v.warnings = append(v.warnings, verification.FieldError{Name: rule + ".when_used_up", Message: "is missing: once the customer was asked " +
+					"as often as max_rounds allows, this rule is passed over although its condition holds; name the node that the run then goes to"})
+			}
+			if v.check(at+".step", slices.Contains(v.def.Reach(r.AskAgain.Step, nil), id) && v.before(r.AskAgain.Step, id),
+				"the run cannot have come to %s before this branch", r.AskAgain.Step) && !visited[r.AskAgain.Step] {
+				v.newProblem(at+".step", "only ask_again leads to %s, so no customer answers it, and the rule is always passed over", r.AskAgain.Step)
+			}
 			if !slices.ContainsFunc(v.def.Reach(id, nil), func(next verification.NodeID) bool { return v.def.Nodes[next].Type == NodeReview }) {
 				v.warnings = append(v.warnings, verification.FieldError{Name: at, Message: "no review step follows: a check that passes after it failed, or that is " +
 					"dispatched three times, flags the run, which then needs a verdict anyway"})
 			}
 		}
 	}
+}
+
+// withoutRounds returns the node without the ways back to a step that is asked for again.
+func (n Node) withoutRounds() Node {
+	n.Rules = slices.Clone(n.Rules)
+	for i, r := range n.Rules {
+		if r.AskAgain != nil {
+			n.Rules[i] = Rule{Next: r.WhenUsedUp}
+		}
+	}
+	return n
 }
 
 // before reports whether a path from the start leads to a step without going through a branch.
@@ -136,5 +161,9 @@ func (v *validator) before(step, branch verification.NodeID) bool {
 
 // asked checks how often customers are asked again.
 func (v *validator) asked(at string, n Node) {
+	if n.MaxRounds == noRounds {
+		v.newProblem(at+".max_rounds", "must be 1 to %d: without it, a customer is asked again at most %d times", maxRounds, DefaultRounds)
+		return
+	}
 	v.within(at+".max_rounds", float64(n.MaxRounds), 0, maxRounds)
 }

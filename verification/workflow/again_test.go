@@ -1,10 +1,12 @@
 package workflow_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -14,7 +16,7 @@ func asking() workflow.Definition {
 	flows.Edit("risk", func(n *workflow.Node) {
 		n.Rules = []workflow.Rule{{When: "pan failed", AskAgain: &workflow.AskAgain{
 			Step: "details", Reasons: []string{"blurred"}, Fields: []string{"pan"}, Note: strings.Repeat("ä", 1000),
-		}}}
+		}, WhenUsedUp: "review"}}
 		n.Else = "review"
 	})(&d)
 	return d
@@ -46,6 +48,16 @@ func TestEveryProblemOfARuleThatAsksAgain(t *testing.T) {
 	const kind = "must be a consent, or a customer_input without for_each"
 	eachProblem(t, []invalid{
 		{"a next beside it", rule(func(r *workflow.Rule) { r.Next = "review" }), at + ".next", "must not be there beside ask_again: after the answer the run goes its way from the step"},
+		{"a node that is not there, once the rounds are used up", rule(func(r *workflow.Rule) { r.WhenUsedUp = "reviev" }), at + ".when_used_up", `there is no node "reviev"; did you mean review?`},
+		{"the end of the run, once the rounds are used up", rule(func(r *workflow.Rule) { r.WhenUsedUp = workflow.TargetFail }), at + ".when_used_up", "must be a node: fail is for on_failed and on_unavailable"},
+		{
+			"a rule that asks nobody", rule(func(r *workflow.Rule) { r.AskAgain, r.Next = nil, "review" }), at + ".when_used_up",
+			"is for a rule with ask_again",
+		},
+		{
+			"a loop without a wait, once the rounds are used up", rule(func(r *workflow.Rule) { r.WhenUsedUp = "pan" }), "nodes.pan",
+			"a loop must have a customer or review step on it: pan, risk",
+		},
 		{"no step", ask(func(a *workflow.AskAgain) { a.Step = "" }), at + ".ask_again.step", "is required"},
 		{"a step that is not there", ask(func(a *workflow.AskAgain) { a.Step = "detail" }), at + ".ask_again.step", `there is no node "detail"; did you mean details?`},
 		{"a check", ask(func(a *workflow.AskAgain) { a.Step, a.Fields = "pan", nil }), at + ".ask_again.step", kind},
@@ -57,4 +69,51 @@ func TestEveryProblemOfARuleThatAsksAgain(t *testing.T) {
 		{"a long note", ask(func(a *workflow.AskAgain) { a.Note += "x" }), at + ".ask_again.note", "must be at most 1000 characters"},
 		{"too many rounds", details(func(n *workflow.Node) { n.MaxRounds = 21 }), "nodes.details.max_rounds", "must be 0 to 20"},
 	})
+}
+
+func TestARuleThatIsPassedOverIsWarnedOf(t *testing.T) {
+	warnings := func(d workflow.Definition) (all []string) {
+		p, err := workflow.Compile(t.Context(), flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range p.Warnings() {
+			all = append(all, w.Name+": "+w.Message)
+		}
+		return all
+	}
+	d := asking()
+	if got := warnings(d); got != nil {
+		t.Errorf("with a node for it: %q, want no warning", got)
+	}
+	flows.Edit("risk", func(n *workflow.Node) { n.Rules[0].WhenUsedUp = "" })(&d)
+	want := "nodes.risk.rules[0].when_used_up: is missing: once the customer was asked as often as max_rounds allows, " +
+		"this rule is passed over although its condition holds; name the node that the run then goes to"
+	if got := warnings(d); len(got) != 1 || got[0] != want {
+		t.Errorf("without one: %q, want %q", got, want)
+	}
+	only := workflow.Definition{Start: "f", Nodes: map[verification.NodeID]workflow.Node{ // a node that only the new key leads to
+		"f": {Type: workflow.NodeConsent, Text: "x", OnDeclined: "next", Next: "b"},
+		"b": {Type: workflow.NodeBranch, Else: "done", Rules: []workflow.Rule{
+			{When: "again wanted", AskAgain: &workflow.AskAgain{Step: "f", Reasons: []string{"other"}}, WhenUsedUp: "look"},
+		}},
+		"look": {Type: workflow.NodeReview, Next: "done"}, "done": {Type: workflow.NodeEnd},
+	}}
+	only.Workflow, only.Name = "w", "W"
+	if got := warnings(only); got != nil {
+		t.Errorf("a node for used up rounds alone: %q, want no warning", got)
+	}
+}
+
+// The hash of a definition without the key is that of before.
+func TestTheKeyForUsedUpRoundsIsLeftOutIfEmpty(t *testing.T) {
+	for node, want := range map[verification.NodeID]string{
+		"":       `{"when":"a","next":"","ask_again":{"step":"f","reasons":["other"]}}`,
+		"review": `{"when":"a","next":"","ask_again":{"step":"f","reasons":["other"]},"when_used_up":"review"}`,
+	} {
+		raw, err := json.Marshal(workflow.Rule{When: "a", AskAgain: &workflow.AskAgain{Step: "f", Reasons: []string{"other"}}, WhenUsedUp: node})
+		if err != nil || string(raw) != want {
+			t.Errorf("%q: %s, %v, want %s", node, raw, err, want)
+		}
+	}
 }

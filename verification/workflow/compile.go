@@ -29,6 +29,7 @@ type Program struct {
 	warnings   []verification.FieldError
 	needs      map[verification.NodeID][]string // verification.CheckRequest.Needs of checks
 	reads      map[verification.NodeID][]verification.NodeID
+	screens    map[string]bool // by provider
 
 	searchedInput   []string // the properties of the input with searchInput
 	searchedAnswers bool     // some field has Search
@@ -44,28 +45,40 @@ func (p Program) Warnings() []verification.FieldError { return p.warnings }
 // name: the `with` of a check, and what expressions read of its data, must fit the description
 // of its provider. If anything is wrong, the error is an verification.ErrInvalid whose Fields
 // list every problem by its path, such as "nodes.pan.on_failed", sorted by path. The size
-// of the definition is checked first, and nothing else if it is too large. Compile
+// of the definition is checked first, and nothing else if it is too large. A version with a Hash
+// is stored already: what Compile accepted when it was saved only leads to warnings. Compile
 // returns the error of ctx soon after ctx ends.
 func Compile(
 	ctx context.Context, id verification.WorkflowID, version Version, l ExpressionCompiler,
 	providers []string, described map[string]verification.ProviderDescription,
 ) (Program, error) {
 	v := newValidator(version.Definition)
-	v.described, v.inspects = described, true
+	v.described, v.inspects, v.stored = described, true, version.Hash != ""
 	if !v.limits() {
 		return Program{}, v.err()
 	}
 	if v.fields(ctx, providers); !v.incomplete {
 		v.graph()
 	}
-	return v.compile(ctx, id, version, l)
+	p, err := v.compile(ctx, id, version, l)
+	if err == nil {
+		p.addScreens(func(provider string) verification.ProviderDescription { return described[provider] })
+	}
+	return p, err
 }
 
 // Restore compiles a version that was validated when it was saved. It does not
 // validate again: a rule or a description of a provider that was added later must not
-// break older runs.
-func Restore(id verification.WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
-	return newValidator(version.Definition).compile(context.Background(), id, version, l)
+// break older runs. describe returns the description of a provider, of which only Screens is
+// read; nil if nothing is known of any.
+func Restore(
+	id verification.WorkflowID, version Version, l ExpressionCompiler, describe func(provider string) verification.ProviderDescription,
+) (Program, error) {
+	p, err := newValidator(version.Definition).compile(context.Background(), id, version, l)
+	if err == nil && describe != nil {
+		p.addScreens(describe)
+	}
+	return p, err
 }
 
 // Node returns a node of the definition, or the check that a member is, and whether there is one: see Definition.Node.
@@ -77,6 +90,7 @@ func (p *Program) Node(id verification.NodeID) (Node, bool) {
 }
 
 func (v *validator) compile(ctx context.Context, id verification.WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
+	version.Definition = version.Definition.withBirthDates()
 	p := Program{
 		Workflow: id, Version: version,
 		conditions: map[verification.NodeID][]Condition{},
@@ -123,6 +137,7 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 				}
 			}
 			v.until(id, n, l, p)
+			v.spared(id, n, p)
 		case NodeCustomerInput:
 			p.patterns[id] = v.patterns(nodePath(id), n.Fields, l)
 		case NodeEnd:
@@ -140,6 +155,7 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 	}
 	if v.inspects && !v.incomplete {
 		v.unreadScreenings(p)
+		v.uncalledScreenings(p)
 	}
 	return ctx.Err()
 }
@@ -164,12 +180,24 @@ func (v *validator) conditions(ctx context.Context, id verification.NodeID, n No
 		findings := make([][]Finding, len(d))
 		for k := range d {
 			if inspected, ok := c[k].(Inspected); ok {
-				findings[k] = inspected.Findings(all[k][:i])
+				findings[k] = inspected.Findings(n.passed(all[k][:i]))
 			}
 			all[k][i] = c[k]
 		}
 		v.findings(path, findings)
 	}
+}
+
+// passed returns the conditions of the first rules of a branch that do not hold once the run has gone past them; nil for a rule
+// that may hold.
+func (n Node) passed(conditions []Condition) []Condition {
+	conditions = slices.Clone(conditions)
+	for i := range conditions {
+		if n.Rules[i].passable() {
+			conditions[i] = nil
+		}
+	}
+	return conditions
 }
 
 func (v *validator) template(id verification.NodeID, n Node, l ExpressionCompiler, p *Program) {
@@ -414,6 +442,21 @@ func (p *Program) Elements(node verification.NodeID, s Scope) ([]any, error) {
 // Patterns returns the patterns of a form, by field: that of a field in a group by both names, such as owners.name.
 func (p *Program) Patterns(form verification.NodeID) map[string]Pattern {
 	return p.patterns[form.InDefinition()]
+}
+
+// Screens reports whether the description of a provider says that it screens.
+func (p *Program) Screens(provider string) bool { return p.screens[provider] }
+
+// addScreens notes which providers of the definition screen.
+func (p *Program) addScreens(describe func(provider string) verification.ProviderDescription) {
+	p.screens = map[string]bool{}
+	p.Version.Definition.EachCheck(func(_ verification.NodeID, n Node) {
+		for _, name := range []string{n.Provider, n.Fallback} {
+			if _, known := p.screens[name]; !known {
+				p.screens[name] = describe(name).Screens
+			}
+		}
+	})
 }
 
 // Needs returns verification.CheckRequest.Needs of a check.

@@ -24,7 +24,7 @@ func TestValidDefinitionsCompile(t *testing.T) {
 		if err != nil || p.Workflow != flows.WorkflowID || p.Version.Number != 7 {
 			t.Errorf("%s: Compile = %+v, %v", name, p.Version, err)
 		}
-		if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage()); err != nil {
+		if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil); err != nil {
 			t.Errorf("%s: Restore = %v", name, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestCompileReportsTheProblemsOfEveryText(t *testing.T) {
 			return workflow.Compile(t.Context(), flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil, nil)
 		},
 		"Restore": func() (workflow.Program, error) {
-			return workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage())
+			return workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, flows.NewLanguage(), nil)
 		},
 	} {
 		_, err := make()
@@ -107,7 +107,7 @@ func TestExpressionsMayReadStepsThatMayPrecede(t *testing.T) {
 	d := flows.Ladder()
 	d.InputSchema = verification.Data(`{"type":"object"}`)
 	var seen []workflow.Declarations
-	if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, watcher{flows.NewLanguage(), &seen}); err != nil {
+	if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: d}, watcher{flows.NewLanguage(), &seen}, nil); err != nil {
 		t.Fatal(err)
 	}
 	step := func(kind workflow.NodeType, can bool) workflow.StepDeclaration {

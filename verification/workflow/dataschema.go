@@ -109,6 +109,9 @@ func (s DataSchema) Title() string { return s.text("title") }
 // Unit returns the unit of the value, such as "km"; empty if it has none.
 func (s DataSchema) Unit() string { return s.text("x-unit") }
 
+// OfRun reports whether the value is the id of a run of the tenant.
+func (s DataSchema) OfRun() bool { return s["x-run"] == true }
+
 // Choice returns the title of a value that is one of some choices, or else the value.
 func (s DataSchema) Choice(value string) string {
 	choices, _ := s["oneOf"].([]any)

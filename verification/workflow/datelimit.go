@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 // DateLimitForm says what the min and max of a date field look like.
@@ -56,14 +58,27 @@ func dateLimit(limit string, day time.Time) (date time.Time, ok bool) {
 // checkDate returns what is wrong with a date on a day, as dateLimit takes it; empty if it is valid.
 func (f InputField) checkDate(s string, day time.Time) string {
 	date, err := time.Parse(time.DateOnly, s)
-	if err != nil {
+	first, last := date, date
+	switch {
+	case err == nil:
+	case f.BirthOf == FactPerson && len(s) < len(time.DateOnly) && birthdate.Is(s):
+		first, last = birthdate.Range(s)
+	case f.BirthOf == FactPerson:
+		return "must be a date, as YYYY-MM-DD, or as YYYY-MM or YYYY if the day or the month is not known"
+	default:
 		return "must be a date, as YYYY-MM-DD"
 	}
-	if limit, ok := dateLimit(f.MinDate, day); ok && date.Before(limit) {
+	if limit, ok := dateLimit(f.MinDate, day); ok && first.Before(limit) {
 		return "must not be before " + limit.Format(time.DateOnly)
 	}
-	if limit, ok := dateLimit(f.MaxDate, day); ok && date.After(limit) {
+	if limit, ok := dateLimit(f.MaxDate, day); ok && last.After(limit) {
 		return "must not be after " + limit.Format(time.DateOnly)
+	}
+	switch {
+	case f.BirthOf == FactPerson && !birthdate.Plausible(s, day):
+		return BirthProblem
+	case f.BirthOf == FactCompany && !birthdate.Past(s, day):
+		return FoundedProblem
 	}
 	return ""
 }

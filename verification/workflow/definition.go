@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -47,7 +48,7 @@ type Definition struct {
 	ResubmitReasons []RejectReason `json:"resubmit_reasons,omitempty"`
 	// Notes says when reviewers must write notes; empty means NotesOptional.
 	Notes NotesRule `json:"notes,omitempty"`
-	// LifecycleWebhookURL is set on the workflow if it has none.
+	// LifecycleWebhookURL is set on the workflow, unless a client has set another one.
 	LifecycleWebhookURL string `json:"lifecycle_webhook_url,omitempty"`
 	// Notify are the events, beside the end of a run, of which the client is notified at
 	// the webhook.
@@ -153,6 +154,8 @@ type Node struct {
 	// Review.
 	Reason   string              `json:"reason,omitempty"`
 	OnReject verification.NodeID `json:"on_reject,omitempty"` // empty means next
+	// FourEyes says that the verdict of this step needs two reviewers, as Definition.FourEyes does for every verdict.
+	FourEyes bool `json:"four_eyes,omitempty"`
 
 	// End: a short name for the way in which the run ended, such as declined.
 	Outcome string `json:"outcome,omitempty"`
@@ -208,7 +211,12 @@ type Rule struct {
 	Next verification.NodeID `json:"next"`
 	// AskAgain is in place of Next; nil for none.
 	AskAgain *AskAgain `json:"ask_again,omitempty"`
+	// WhenUsedUp is where a rule with AskAgain leads if the customer cannot be asked again. Without it the rule is passed over.
+	WhenUsedUp verification.NodeID `json:"when_used_up,omitempty"`
 }
+
+// passable reports whether the run may go past the rule although its condition holds.
+func (r Rule) passable() bool { return r.AskAgain != nil && r.WhenUsedUp == "" }
 
 // Published reports whether saving this version publishes it.
 func (d Definition) Published() bool { return d.Publish == nil || *d.Publish }
@@ -324,7 +332,9 @@ func (n Node) Routes() []Route {
 		return nil
 	case NodeBranch:
 		for _, r := range n.Rules {
-			add(r.When, r.leads())
+			for _, to := range r.targets() {
+				add(r.When, to)
+			}
 		}
 		add("else", n.Else)
 		return all
@@ -365,10 +375,18 @@ func (n Node) Title(id verification.NodeID) string { return cmp.Or(n.Label, stri
 // CheckKey returns the key of a check: Key or, without one, the id.
 func (n Node) CheckKey(id verification.NodeID) string { return cmp.Or(n.Key, string(id)) }
 
-// SignalName returns the name of the signal that a customer step waits for: Signal or, without one,
-// the id and _submitted.
-func (n Node) SignalName(id verification.NodeID) string {
-	return cmp.Or(n.Signal, string(id)+"_submitted")
+// SignalName returns the name of the signal that a customer step waits for: Signal or, without one, the id and _submitted.
+// That of an element has its number, such as owners_2_submitted: an answer to it answers no other element.
+func (n Node) SignalName(step verification.NodeID) string {
+	node, element, _ := step.Parts()
+	signal, id := n.Signal, string(node)
+	if element > 0 {
+		id += "_" + strconv.Itoa(element)
+		if signal != "" {
+			signal += "_" + strconv.Itoa(element)
+		}
+	}
+	return cmp.Or(signal, id+"_submitted")
 }
 
 // Timeout returns how long one call of the provider may take; 30 s by default.

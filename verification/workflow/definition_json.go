@@ -4,6 +4,7 @@
 package workflow
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -22,8 +23,12 @@ type nodeJSON struct {
 
 type plainNode Node
 
+// noRounds is the MaxRounds of a node that says 0, which is not encoded.
+const noRounds = -1
+
 // MarshalJSON encodes the node.
 func (n Node) MarshalJSON() ([]byte, error) {
+	n.MaxRounds = max(0, n.MaxRounds)
 	if n.LabelIn == nil && n.TextIn == nil {
 		return jsontext.Encode(plainNode(n))
 	}
@@ -38,6 +43,12 @@ func (n *Node) UnmarshalJSON(raw []byte) error {
 	}
 	*n = Node(j.plainNode)
 	n.Label, n.LabelIn, n.Text, n.TextIn = j.Label.plain, j.Label.translations, j.Text.plain, j.Text.translations
+	var given struct {
+		MaxRounds *int `json:"max_rounds"`
+	}
+	if err := json.Unmarshal(raw, &given); err == nil && given.MaxRounds != nil {
+		n.MaxRounds = cmp.Or(*given.MaxRounds, noRounds)
+	}
 	return nil
 }
 

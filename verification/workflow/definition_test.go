@@ -34,6 +34,10 @@ func TestVersionHashNamesTheContent(t *testing.T) {
 		{"a node", func(d *workflow.Definition) {
 			d.Nodes["done"] = workflow.Node{Type: workflow.NodeEnd, Label: "End"}
 		}, false},
+		{"four eyes at a review", func(d *workflow.Definition) {
+			flows.Edit("review", func(n *workflow.Node) { n.FourEyes = true })(d)
+		}, false},
+		{"a subject that is a person", func(d *workflow.Definition) { d.Subject = &workflow.SubjectFields{Kind: workflow.FactPerson} }, false},
 		{"the order of fields", func(d *workflow.Definition) {
 			n := d.Nodes["details"]
 			n.Fields = workflow.InputFields{n.Fields[1], n.Fields[0]}

@@ -10,13 +10,13 @@ import (
 )
 
 // Describe returns the description of a provider. If it is no Describer, the description
-// says only whether it is a Rescreener, and of which lists.
+// says only whether it is a Rescreener, which screens, and of which lists.
 func Describe(p verification.Provider) (d verification.ProviderDescription) {
 	if describer, ok := p.(verification.Describer); ok {
 		d = describer.Describe()
 	}
 	if r, ok := p.(verification.Rescreener); ok {
-		d.Rescreens = true
+		d.Rescreens, d.Screens = true, true
 		if versions := r.ListVersions(); versions != nil {
 			d.Lists = slices.AppendSeq([]string{}, maps.Keys(versions))
 			slices.Sort(d.Lists)

@@ -116,7 +116,7 @@ func asText(d verification.Data) string {
 
 func TestAStoredVersionIsNotCheckedAgainstDescriptions(t *testing.T) {
 	r := &recorder{seen: map[string][]workflow.Declarations{}}
-	if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: describedLadder()}, r); err != nil {
+	if _, err := workflow.Restore(flows.WorkflowID, workflow.Version{Definition: describedLadder()}, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	for text, all := range r.seen {

@@ -3,12 +3,12 @@
 package workflow
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/internal/texts"
 )
 
 // OnDifference says what happens if the values of a fact differ.
@@ -33,8 +33,22 @@ const (
 	FactCompany FactKind = "company" // as names of companies
 )
 
-// factKinds returns all kinds of facts.
-func factKinds() []FactKind { return []FactKind{FactText, FactPerson, FactCompany} }
+// KindOf returns how the values of a comparison are compared, which come from the given paths: its Kind. Without one, values are
+// names if one of them is the name of the subject, or comes from a path whose last part is name or ends with _name. They are
+// names of whatever the subject is, and of people if it does not say.
+func (d Definition) KindOf(c Comparison, reads []string) FactKind {
+	named := func(path string) bool {
+		last := path[strings.LastIndex(path, ".")+1:]
+		return last == "name" || strings.HasSuffix(last, "_name")
+	}
+	switch s := cmp.Or(d.Subject, &SubjectFields{}); {
+	case c.Kind != "":
+		return c.Kind
+	case s.Name != "" && slices.Contains(c.Of, s.Name), slices.ContainsFunc(reads, named):
+		return cmp.Or(s.Kind, FactPerson)
+	}
+	return FactText
+}
 
 // Flags reports whether a difference of the fact flags a step.
 func (c Comparison) Flags() bool { return c.OnDifference == DifferenceFlag }
@@ -52,12 +66,8 @@ func StepOf(path string) (verification.NodeID, bool) {
 
 // difference checks what a comparison says about differences.
 func (v *validator) difference(at string, c Comparison) {
-	if rules := []OnDifference{DifferenceNote, DifferenceFlag}; c.OnDifference != "" && !slices.Contains(rules, c.OnDifference) {
-		v.problem(at+".on_difference", "must be one of %s%s", texts.Join(rules), DidYouMean(string(c.OnDifference), rules))
-	}
-	if c.Kind != "" && !slices.Contains(factKinds(), c.Kind) {
-		v.problem(at+".kind", "must be one of %s%s", texts.Join(factKinds()), DidYouMean(string(c.Kind), factKinds()))
-	}
+	oneOf(v, at+".on_difference", c.OnDifference, DifferenceNote, DifferenceFlag)
+	oneOf(v, at+".kind", c.Kind, FactText, FactPerson, FactCompany)
 }
 
 // differences reports facts that flag nothing although they say so, and warns of those whose
@@ -80,10 +90,20 @@ func (v *validator) differences(p *Program) {
 			v.check(at+".on_difference", slices.ContainsFunc(slices.Concat(reads...), v.flaggable),
 				"no expression of the fact reads a check or a form, so a difference has no step to flag")
 			v.beside(at+".on_difference", slices.Concat(reads...))
+			v.unknownKind(at, c, slices.Concat(reads...))
 		case c.OnDifference == "" && !p.tests(reads):
 			v.warnings = append(v.warnings, verification.FieldError{Name: at + ".fact", Message: "a difference changes nothing, because no condition reads the fact: " +
 				"flag it with on_difference: flag, test it in a branch, or write on_difference: note"})
 		}
+	}
+}
+
+// unknownKind warns of names that are compared as names of people although nothing says that the subject is a person.
+func (v *validator) unknownKind(path string, c Comparison, reads []string) {
+	s := cmp.Or(v.def.Subject, &SubjectFields{})
+	if c.Kind == "" && s.Kind == "" && s.BirthDate == "" && v.def.KindOf(c, reads) == FactPerson {
+		v.warnings = append(v.warnings, verification.FieldError{Name: path + ".of", Message: "the values are compared as names of people: " +
+			"write kind: person or kind: company in subject, or at this fact"})
 	}
 }
 

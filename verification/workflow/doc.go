@@ -7,5 +7,6 @@
 //
 // Compile reports every problem at once. [Restore] compiles a version that was valid when it was saved
 // and does not validate it again, so that a rule that was added later cannot break older runs. Package
-// rules runs programs. docs/workflows.md describes the language.
+// rules runs programs. docs/workflows.md describes the
+// language, and docs/workflow-semantics.md what a run does.
 package workflow

@@ -9,7 +9,7 @@ import (
 )
 
 // Declarations say what an expression at one node may read: `input`, `run`
-// (id, reference_id, started_at) and `steps.<node>` (data, status, passed,
+// (id, reference_id, started_at) and `steps.<node>` (data, status, passed, clear,
 // dispatches).
 type Declarations struct {
 	// Input is the JSON Schema of the run's input; nil if any input is accepted.
@@ -21,7 +21,7 @@ type Declarations struct {
 	Each bool
 	Item verification.Data
 	// Member is what is known about the member of a group whose answer a text may read as `member`: data, status,
-	// passed and dispatches. It is nil for any text but the `until` of a group.
+	// passed, clear and dispatches. It is nil for any text but the `until` of a group.
 	Member *StepDeclaration
 	// With is the JSON Schema of the object that a template makes; nil if any object is
 	// accepted. A condition ignores it.
@@ -83,6 +83,13 @@ type MissingValue struct {
 	Character int    // where the expression reads the value; see verification.FieldError
 	Value     string // as it is read, such as steps.pan.data.score
 	Optional  string // how to read it if it may be missing: steps.pan.?data.?score
+	Sure      bool   // the expression fails whatever the other values are
+}
+
+// Listed is a Template that knows how long a list is that it makes.
+type Listed interface {
+	// Length returns the number of items that are written out in a field; -1 if the field is no such list.
+	Length(field string) int
 }
 
 // Reader is a Condition or a Template that says what it reads.
@@ -112,7 +119,7 @@ type StepDeclaration struct {
 	// Members are the members of a group, by name: an expression reads
 	// steps.<node>.members.<member>.
 	Members map[string]StepDeclaration
-	// Each says that the node has for_each: steps.<node> has status, passed and items, a list of what the
+	// Each says that the node has for_each: steps.<node> has status, passed, clear and items, a list of what the
 	// step has without for_each, and no data or members of its own.
 	Each bool
 }
@@ -132,9 +139,12 @@ type Scope struct {
 
 // StepValues is what an expression reads from one step.
 type StepValues struct {
-	Node       verification.NodeID
-	Status     string // pending, running, passed or failed
-	Passed     bool
+	Node   verification.NodeID
+	Status string // pending, running, passed or failed
+	Passed bool
+	// Clear says that it has passed, and that nothing is open about its source, its analysis, its place or a hit: neither of the
+	// step nor of a member or an element that was called.
+	Clear      bool
 	Data       verification.Data
 	Dispatches int
 	// Group says that it is a group of checks, and Each that the node has for_each.
@@ -158,6 +168,14 @@ type Template interface {
 	// keeps the type of its value; inside a longer string it becomes text. It
 	// fails if a value is missing or if the result is too large.
 	Render(s Scope) (map[string]any, error)
+}
+
+// PartialTemplate is a Template that renders what it can.
+type PartialTemplate interface {
+	Template
+	// RenderKnown is Render without the fields whose values cannot be computed. lacking has their paths, and err says why the
+	// first one cannot; nil if nothing is left out.
+	RenderKnown(s Scope) (object map[string]any, lacking []string, err error)
 }
 
 // Values are compiled expressions of any type.

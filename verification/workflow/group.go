@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/internal/jsontext"
@@ -134,6 +135,11 @@ func (ms *Members) UnmarshalJSON(raw []byte) (err error) {
 
 // MaxElements returns how many elements the list of for_each may have.
 func (n Node) MaxElements() int { return min(MaxElements, MaxElementChecks/max(1, len(n.Members))) }
+
+// Spares reports whether the conditions of a group may leave out all its members, so that a run passes it by.
+func (n Node) Spares() bool {
+	return n.Type == NodeChecks && !slices.ContainsFunc(n.Members, func(m Member) bool { return m.When == "" })
+}
 
 // Called returns when the members of a group are called; OrderTogether by default.
 func (n Node) Called() Order { return cmp.Or(n.Order, OrderTogether) }

@@ -60,7 +60,10 @@ type InputField struct {
 	// today, or a time before or after the day of the answer, such as -18y.
 	MinDate string `json:"-"`
 	MaxDate string `json:"-"`
-	Camera  Camera `json:"camera,omitempty"` // image: empty means back
+	// BirthOf says whose birth date a date field asks for: FactPerson, or FactCompany for the day on which a company was founded; empty for
+	// another date. Compile and Restore set it. The birth date of a person may be YYYY or YYYY-MM.
+	BirthOf FactKind `json:"-"`
+	Camera  Camera   `json:"camera,omitempty"` // image: empty means back
 	// LabelIn, HelpIn, RequiredMessageIn and PatternMessageIn have the texts by language.
 	// Label, Help, RequiredMessage and PatternMessage are then those in the default language.
 	LabelIn           Translations `json:"-"`

@@ -15,6 +15,8 @@ type SubjectFields struct {
 	BirthDate string `json:"birth_date,omitempty"`
 	Number    string `json:"number,omitempty"`   // of an identity document
 	Portrait  string `json:"portrait,omitempty"` // the answer of an image field
+	// Kind is FactPerson or FactCompany, no expression; empty means that the workflow does not say.
+	Kind FactKind `json:"kind,omitempty"`
 }
 
 // Comparison is a fact with the expressions whose values must agree.
@@ -23,8 +25,7 @@ type Comparison struct {
 	Of   []string `json:"of"`
 	// OnDifference says what happens if the values differ; empty means DifferenceNote.
 	OnDifference OnDifference `json:"on_difference,omitempty"`
-	// Kind says how the values are compared for DifferenceFlag. It is empty for names of people if
-	// one of the values is the name of the subject or of a field called name, and else for FactText.
+	// Kind says how the values are compared for DifferenceFlag; see Definition.KindOf for what an empty one means.
 	Kind FactKind `json:"kind,omitempty"`
 }
 
@@ -61,7 +62,8 @@ const portraitPath = "subject.portrait"
 // subject checks the form of `subject` and `compare`.
 func (v *validator) subject() {
 	if s := v.def.Subject; s != nil {
-		v.check("subject", *s != SubjectFields{}, "must have a name, birth_date, number or portrait")
+		v.check("subject", *s != SubjectFields{Kind: s.Kind}, "must have a name, birth_date, number or portrait")
+		oneOf(v, "subject.kind", s.Kind, FactPerson, FactCompany)
 		for path, text := range map[string]string{
 			"subject.name": s.Name, "subject.birth_date": s.BirthDate, "subject.number": s.Number, portraitPath: s.Portrait,
 		} {

@@ -19,6 +19,8 @@ func TestEveryProblemOfSubjectAndCompare(t *testing.T) {
 	const notObject = "must be a text, a number or a list, not an object"
 	eachProblem(t, []invalid{
 		{"an empty subject", subject(workflow.SubjectFields{}), "subject", "must have a name, birth_date, number or portrait"},
+		{"a kind alone", subject(workflow.SubjectFields{Kind: workflow.FactPerson}), "subject", "must have a name, birth_date, number or portrait"},
+		{"another kind", subject(workflow.SubjectFields{Number: pan, Kind: "text"}), "subject.kind", "must be one of person, company"},
 		{"a name of no step", subject(workflow.SubjectFields{Name: "steps.lost.data.name"}), "subject.name", "there is no step lost"},
 		{"a birth date of no step", subject(workflow.SubjectFields{BirthDate: "steps.lost.data.name"}), "subject.birth_date", "there is no step lost"},
 		{"a number of no step", subject(workflow.SubjectFields{Number: "steps.lost.data.name"}), "subject.number", "there is no step lost"},

@@ -54,6 +54,8 @@ type validator struct {
 	warnings []verification.FieldError
 	// inspects says to look for conditions that cannot be meant.
 	inspects bool
+	// stored says that the version is stored: rules that came later only lead to warnings.
+	stored bool
 	// incomplete says that some edge leads nowhere, so that the graph cannot be
 	// checked.
 	incomplete bool
@@ -77,6 +79,15 @@ func newValidator(d Definition) *validator {
 
 func (v *validator) problem(path, format string, args ...any) {
 	v.problems = append(v.problems, verification.FieldError{Name: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// newProblem reports what versions may have that were stored before it was refused: a warning for them.
+func (v *validator) newProblem(path, format string, args ...any) {
+	if v.stored {
+		v.warnings = append(v.warnings, verification.FieldError{Name: path, Message: fmt.Sprintf(format, args...)})
+		return
+	}
+	v.problem(path, format, args...)
 }
 
 func (v *validator) check(path string, holds bool, format string, args ...any) bool {
@@ -179,6 +190,8 @@ func (v *validator) fields(ctx context.Context, providers []string) {
 		v.node(id, d.Nodes[id], providers)
 	}
 	v.labels()
+	v.signals()
+	v.unrendered()
 }
 
 // maxNotify bounds the events that are checked: there are fewer.
@@ -241,6 +254,7 @@ func (v *validator) node(id verification.NodeID, n Node, providers []string) {
 			v.length(path+".when", r.When, 1, maxText)
 			if r.AskAgain == nil {
 				v.target(path+".next", r.Next, true)
+				v.check(path+".when_used_up", r.WhenUsedUp == "", "is for a rule with ask_again")
 			} else {
 				v.askAgain(path, r)
 			}
@@ -300,14 +314,6 @@ func (v *validator) declined(path string, to verification.NodeID) {
 func (v *validator) edges(ok bool) bool {
 	v.incomplete = v.incomplete || !ok
 	return ok
-}
-
-func (v *validator) signal(at string, n Node) {
-	if n.Signal == "" {
-		return
-	}
-	v.check(at+".signal", validSlug(n.Signal) && n.Signal != ReviewSignal && n.Signal != ResubmitSignal,
-		"must be 1 to 64 lower-case letters, digits, - or _, and not %s or %s", ReviewSignal, ResubmitSignal)
 }
 
 func (v *validator) provider(at string, n Node, providers []string) {

@@ -19,6 +19,8 @@ type foreseer struct {
 	*Program
 	left    int                                           // visits of nodes
 	neutral map[verification.NodeID][]verification.NodeID // where branches may lead that do not read the value
+	// avoidable is how many visits are left of the search for values with which a step is avoided.
+	avoidable int
 }
 
 // missingAt is a value that may be missing in a text of the definition.
@@ -28,7 +30,7 @@ type missingAt struct {
 }
 
 // cause says why a value may be missing.
-type cause uint8
+type cause uint16
 
 const (
 	answeredNo cause = 1 << iota // the check failed
@@ -39,6 +41,8 @@ const (
 	notStarted                   // the schema of the input does not require the value
 	notCalled                    // the member of a group was not called
 	skipped                      // the condition of the step does not hold
+	avoided                      // no path of the run has led to the step
+	certain                      // values are found with which the step is skipped or avoided
 )
 
 // absences notes the needs of checks, and reports the expressions that fail because a value is
@@ -46,7 +50,7 @@ const (
 // warns of a value that the customer may leave out of a form, and of one that the schema of the
 // input does not require. Without descriptions of providers it reports nothing.
 func (v *validator) absences(p *Program) {
-	f, found, texts := &foreseer{p, maxForeseen, map[verification.NodeID][]verification.NodeID{}}, map[missingAt]cause{}, map[missingAt]Absence{}
+	f, found, texts := &foreseer{p, maxForeseen, map[verification.NodeID][]verification.NodeID{}, maxAllAvoiding}, map[missingAt]cause{}, map[missingAt]Absence{}
 	needs := map[verification.NodeID][]string{}
 	for _, a := range f.suspects() {
 		n, _ := v.def.Node(a.Step)
@@ -72,6 +76,9 @@ func (v *validator) absences(p *Program) {
 			for _, to := range v.after(a, n, why) {
 				missing, _ := f.follow(a, to)
 				note(found, texts, a, why, missing)
+				if why&(skipped|avoided) != 0 && len(missing) > 0 {
+					note(found, texts, a, why|certain, slices.Collect(maps.Keys(f.certainly(v, a, why))))
+				}
 			}
 		}
 	}
@@ -103,7 +110,8 @@ func (v *validator) causes(a Absence, n Node) map[cause]bool {
 	case a.NotCalled:
 		_, _, member := a.Step.Parts()
 		add(notCalled, v.mayGoWithout(a.Step))
-		add(skipped, member == "" && n.When != "")
+		add(skipped, member == "" && (n.When != "" || n.Spares()))
+		add(avoided, member == "" && a.Step != v.def.Start)
 	case n.Type == NodeCustomerInput:
 		field, ok := n.Fields.ByName(a.Field)
 		add(leftOut, a.Passed && ok && !field.Required && field.Type != FieldGroup)
@@ -144,7 +152,7 @@ func (v *validator) after(a Absence, n Node, why cause) []verification.NodeID {
 	}
 	group, _, member := a.Step.Parts()
 	switch {
-	case a.Step == "":
+	case a.Step == "", why == avoided:
 		return []verification.NodeID{v.def.Start}
 	case member != "":
 		n = v.def.Nodes[group]
@@ -221,19 +229,35 @@ func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absen
 	order := func(a, b missingAt) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Character, b.Character), -cmp.Compare(a.Value, b.Value))
 	}
-	reported := missingAt{}
-	for _, m := range slices.SortedFunc(maps.Keys(found), order) {
-		if m.at == reported.at && m.Path == reported.Path && m.Character == reported.Character {
-			continue // it is a longer path through the same value
+	all := slices.SortedFunc(maps.Keys(found), order)
+	for len(all) > 0 { // those at one place are paths through the same value, the longest first
+		m := all[0]
+		n := slices.IndexFunc(all, func(other missingAt) bool {
+			return other.at != m.at || other.Path != m.Path || other.Character != m.Character
+		})
+		same := all[:max(n, 0)]
+		if n < 0 {
+			same = all
 		}
-		reported = m
+		all = all[len(same):]
+		if i := slices.IndexFunc(same, func(m missingAt) bool { return !found[m].warns() }); i >= 0 {
+			m = same[i]
+		}
 		e := verification.TextError{Path: m.Path, Character: m.Character, Message: found[m].message(m.MissingValue, texts[m])}
-		if found[m]&(leftOut|optedOut|notStarted|skipped) != 0 {
+		if found[m].warns() || found[m]&certain != 0 && v.stored {
 			v.warnings = append(v.warnings, e.At(m.at))
 			continue
 		}
 		v.problems = append(v.problems, e.At(m.at))
 	}
+}
+
+// warns reports whether it is not certain that a value is missing.
+func (c cause) warns() bool {
+	if c&(skipped|avoided) != 0 {
+		return c&certain == 0
+	}
+	return c&(leftOut|optedOut|notStarted) != 0
 }
 
 // message says why a value may be missing, and what to do.
@@ -251,6 +275,8 @@ func (c cause) message(m MissingValue, a Absence) string {
 	switch {
 	case c&skipped != 0:
 		return fmt.Sprintf("the step %s is left out if its when does not hold, and %s may be missing then: write %s, or test has(%s) first", a.Step, m.Value, instead, step)
+	case c&avoided != 0:
+		return fmt.Sprintf("the step %s may not have run here: write %s, or test has(%s) first", a.Step, instead, step)
 	case c&notCalled != 0:
 		return fmt.Sprintf("the %s may not have been called, and %s may be missing then: write %s, or test has(%s) first", check, m.Value, instead, step)
 	case c == notStarted:
@@ -388,6 +414,11 @@ func (f *foreseer) step(a Absence, at verification.NodeID, n Node) (next []verif
 	return n.Targets(), found
 }
 
+// rulePath returns the path of the condition of a rule.
+func rulePath(branch verification.NodeID, i int) string {
+	return fmt.Sprintf("%s.rules[%d].when", nodePath(branch), i)
+}
+
 // branch returns where a branch may lead under an absence.
 func (f *foreseer) branch(a Absence, at verification.NodeID, n Node) (next []verification.NodeID, found []missingAt) {
 	conditions := f.conditions[at]
@@ -401,16 +432,16 @@ func (f *foreseer) branch(a Absence, at verification.NodeID, n Node) (next []ver
 		p := Prospect{Holds: true, HoldsNot: true}
 		if i < len(conditions) {
 			if c, ok := conditions[i].(Foreseen); ok {
-				p = c.Foresee(a, conditions[:i])
+				p = c.Foresee(a, n.passed(conditions[:i]))
 			}
 		}
 		for _, m := range p.Missing {
-			found = append(found, missingAt{fmt.Sprintf("%s.rules[%d].when", nodePath(at), i), m})
+			found = append(found, missingAt{rulePath(at, i), m})
 		}
 		if p.Holds {
-			next = append(next, r.leads())
+			next = append(next, r.targets()...)
 		}
-		if !p.HoldsNot {
+		if !p.HoldsNot && !r.passable() {
 			return next, found
 		}
 	}

@@ -3,7 +3,6 @@
 package workflow
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
@@ -62,8 +61,7 @@ func (v *validator) loops() {
 	for id, n := range v.def.Nodes {
 		switch n.Type {
 		case NodeBranch:
-			n.Rules = slices.DeleteFunc(slices.Clone(n.Rules), func(r Rule) bool { return r.AskAgain != nil }) // they wait, always
-			onward[id] = n.Targets()
+			onward[id] = n.withoutRounds().Targets() // what is asked for again waits, always
 		case NodeCheck, NodeChecks, NodeEnd:
 			onward[id] = n.Targets()
 		case NodeConsent, NodeCustomerInput, NodeReview:
@@ -133,63 +131,6 @@ func components(nodes []verification.NodeID, next map[verification.NodeID][]veri
 		}
 	}
 	return found
-}
-
-// unreadScreenings warns of each end with an outcome to which a screening leads whatever it
-// finds: no branch on the way reads its result, and no review step is on it. The routes that
-// a screening takes when it fails or has no answer depend on its result already, and so does the way out of a group whose
-// `until` reads the answers.
-func (v *validator) unreadScreenings(p *Program) {
-	for _, id := range v.names() {
-		for _, s := range v.def.checksAt(id) {
-			if (v.described[s.check.Provider].Rescreens || v.described[s.check.Fallback].Rescreens) && v.def.Nodes[id].Until == "" {
-				v.unreadScreening(p, id, s.id)
-			}
-		}
-	}
-}
-
-func (v *validator) unreadScreening(p *Program, id, step verification.NodeID) {
-	result := "steps." + string(step) + ".data.analysis_ok"
-	if of, _, member := step.Parts(); member != "" {
-		result = "steps." + string(of) + ".members." + member + ".data.analysis_ok"
-	}
-	if v.def.Nodes[id].ForEach != "" {
-		result = "steps." + string(id) + ".items"
-	}
-	reads := func(c Condition) bool {
-		r, ok := c.(Reader)
-		return ok && slices.ContainsFunc(r.ReadPaths(), func(path string) bool {
-			read, _ := StepOf(path)
-			return read == step || read == id && v.def.Nodes[id].ForEach != ""
-		})
-	}
-	onward := func(at verification.NodeID) (to []verification.NodeID) {
-		switch n := v.def.Nodes[at]; {
-		case at == id:
-			return []verification.NodeID{n.Next}
-		case n.Type == NodeReview && n.When != "" && !reads(p.whens[at]):
-			return []verification.NodeID{n.Next}
-		case n.Type == NodeReview:
-			return nil
-		case n.Type == NodeBranch:
-			for i, c := range p.conditions[at] {
-				if c != nil && reads(c) { // so this route and those below depend on the result
-					return to
-				}
-				to = append(to, n.Rules[i].leads())
-			}
-			return append(to, n.Else)
-		default:
-			return n.Targets()
-		}
-	}
-	for _, end := range walk([]verification.NodeID{id}, onward, nil) {
-		if e := v.def.Nodes[end]; e.Type == NodeEnd && e.Outcome != "" {
-			v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(end) + ".outcome", Message: fmt.Sprintf(
-				"the screening %s leads here whatever it finds: test %s in a branch, or add a review step", step, result)})
-		}
-	}
 }
 
 // declarations returns what expressions at a node may read: the steps on some

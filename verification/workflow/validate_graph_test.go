@@ -128,7 +128,7 @@ func TestAnOutcomeThatAHitCanReachIsNoted(t *testing.T) {
 			{When: first, Next: verification.NodeID(next)}, {When: second, Next: verification.NodeID(to)},
 		}}
 	}
-	const message = "the screening pan leads here whatever it finds: test steps.pan.data.analysis_ok in a branch, or add a review step"
+	const message = "the screening pan leads here whatever it finds: test steps.pan.clear in a branch, or add a review step"
 	for _, c := range []struct {
 		name string
 		n    flows.Nodes
@@ -172,7 +172,7 @@ func TestAnOutcomeThatAHitCanReachIsNoted(t *testing.T) {
 		if diff := cmp.Diff(want, p.Warnings()); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", c.name, diff)
 		}
-		if p, err := workflow.Restore(flows.WorkflowID, p.Version, flows.NewLanguage()); err != nil || p.Warnings() != nil {
+		if p, err := workflow.Restore(flows.WorkflowID, p.Version, flows.NewLanguage(), nil); err != nil || p.Warnings() != nil {
 			t.Errorf("%s: a stored version has the warnings %v, %v", c.name, p.Warnings(), err)
 		}
 	}

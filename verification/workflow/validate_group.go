@@ -105,6 +105,9 @@ func (v *validator) list(id verification.NodeID, n Node, l ExpressionCompiler, p
 		return
 	}
 	p.lists[id] = t
+	if l, ok := t.(Listed); ok && l.Length(listField) > n.MaxElements() {
+		v.newProblem(path, "the list has %d elements, and the node can have at most %d", l.Length(listField), n.MaxElements())
+	}
 }
 
 // listField is the field of the template that makes the list of for_each.
@@ -135,6 +138,27 @@ func (v *validator) until(id verification.NodeID, n Node, l ExpressionCompiler, 
 		doubtful.add(s.id, v.warnings)
 	}
 	v.problems, v.warnings = append(problems, wrong.list(len(checks))...), append(warnings, doubtful.list(len(checks))...)
+}
+
+// spared warns of a group that a run may pass by, because the conditions of its members may leave all of them out.
+func (v *validator) spared(id verification.NodeID, n Node, p *Program) {
+	if !v.inspects || !n.Spares() || len(n.Members) == 0 {
+		return
+	}
+	var all []Condition
+	for _, m := range n.Members {
+		if c := p.whens[id.Member(m.Name)]; c != nil {
+			all = append(all, c)
+		}
+	}
+	if len(all) < len(n.Members) {
+		return // it does not compile, as is reported
+	}
+	if c, ok := all[0].(Satisfiable); ok && c.Impossible(nil, all) {
+		return
+	}
+	v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(id) + ".members", Message: fmt.Sprintf(
+		"each member has a condition: if none holds, the group is skipped, steps.%s is missing, and the run goes on to %s without an answer", id, n.Next)})
 }
 
 // byMember has what was found in a text that is compiled for each member.

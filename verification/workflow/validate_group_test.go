@@ -2,11 +2,14 @@ package workflow_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -95,6 +98,83 @@ func TestForEachIsOnlyForSomeNodes(t *testing.T) {
 }
 
 // TestLoopsNeedAStepThatIsNotLeftOut holds that a customer step that a run may pass without waiting ends no loop.
+func TestEachElementHasASignalOfItsOwn(t *testing.T) {
+	form := workflow.Node{Type: workflow.NodeCustomerInput}
+	for step, want := range map[verification.NodeID]string{
+		"owners": "owners_submitted", "owners[1]": "owners_1_submitted", "owners[12]": "owners_12_submitted",
+	} {
+		if got := form.SignalName(step); got != want {
+			t.Errorf("%s waits for %s, want %s", step, got, want)
+		}
+	}
+	form.Signal = "owner_details"
+	for step, want := range map[verification.NodeID]string{"owners": "owner_details", "owners[1]": "owner_details_1", "owners[64]": "owner_details_64"} {
+		if got := form.SignalName(step); got != want {
+			t.Errorf("%s waits for %s, want %s", step, got, want)
+		}
+	}
+}
+
+func TestNoOtherStepHasTheSignalOfAnElement(t *testing.T) {
+	form := func(each, signal string) workflow.Node {
+		return workflow.Node{
+			Type: workflow.NodeCustomerInput, ForEach: each, Signal: signal, Fields: workflow.InputFields{{Name: "a", Type: workflow.FieldText}},
+		}
+	}
+	consent := workflow.Node{Type: workflow.NodeConsent, Text: "May we?", OnDeclined: workflow.TargetNext}
+	for _, c := range []struct {
+		name  string
+		nodes flows.Nodes
+		want  []string
+	}{
+		{"the name of a form", flows.Nodes{"owners": form("input.list", ""), "owners_2": form("", "")}, []string{
+			"nodes.owners_2.signal: owners_2_submitted is the signal of owners[2]: give this step another signal",
+		}},
+		{"the name of a consent", flows.Nodes{"owners": form("input.list", ""), "owners_64": consent}, []string{
+			"nodes.owners_64.signal: owners_64_submitted is the signal of owners[64]: give this step another signal",
+		}},
+		{"the signal of a form", flows.Nodes{"a": form("", "owners_1_submitted"), "owners": form("input.list", "")}, []string{
+			"nodes.a.signal: owners_1_submitted is the signal of owners[1]: give this step another signal",
+		}},
+		{"two lists with one signal", flows.Nodes{"a": form("input.list", "owner"), "b": form("input.list", "owner")}, []string{
+			"nodes.b.signal: owner_1 is the signal of a[1]: give this step another signal",
+		}},
+		{"more elements than a node may have", flows.Nodes{"owners": form("input.list", ""), "owners_65": form("", "")}, nil},
+		{"no list", flows.Nodes{"owners": form("", ""), "owners_2": form("", "")}, nil},
+		{"a signal of its own", flows.Nodes{"owners": form("input.list", ""), "owners_2": form("", "second")}, nil},
+	} {
+		names := slices.Sorted(maps.Keys(c.nodes))
+		for i, name := range names {
+			n := c.nodes[name]
+			n.Next = append(names, "done")[i+1]
+			c.nodes[name] = n
+		}
+		c.nodes["done"] = flows.EndNode()
+		d := flows.Define(names[0], c.nodes)
+		for _, stored := range []bool{false, true} {
+			v := workflow.Version{Definition: d}
+			if stored {
+				v.Hash = d.VersionHash()
+			}
+			p, err := workflow.Compile(t.Context(), flows.WorkflowID, v, flows.NewLanguage(), nil, nil)
+			got := map[bool][]verification.FieldError{true: p.Warnings()}[stored]
+			if err != nil {
+				got = flows.FieldsOf(t, err)
+			}
+			if stored && err != nil {
+				t.Errorf("%s: a version that is stored is refused: %v", c.name, err)
+			}
+			var texts []string
+			for _, f := range got {
+				texts = append(texts, f.Name+": "+f.Message)
+			}
+			if !slices.Equal(texts, c.want) {
+				t.Errorf("%s, stored: %t: %q, want %q", c.name, stored, texts, c.want)
+			}
+		}
+	}
+}
+
 func TestLoopsNeedAStepThatIsNotLeftOut(t *testing.T) {
 	for name, change := range map[string]func(*workflow.Node){
 		"when":     func(n *workflow.Node) { n.When = "pan failed" },
@@ -286,11 +366,11 @@ func TestAScreeningInAGroupIsRead(t *testing.T) {
 		when, where string // of the branch that follows, and of the review
 		want        string
 	}{
-		{"nothing reads it", func(*workflow.Node) {}, "input.a", "", "the screening pan.lists leads here whatever it finds: test steps.pan.members.lists.data.analysis_ok in a branch, or add a review step"},
+		{"nothing reads it", func(*workflow.Node) {}, "input.a", "", "the screening pan.lists leads here whatever it finds: test steps.pan.clear in a branch, or add a review step"},
 		{"a branch", func(*workflow.Node) {}, "steps.pan.members.lists.data.analysis_ok", "", ""},
-		{"a branch on the other member", func(*workflow.Node) {}, "steps.pan.members.tax.data.analysis_ok", "", "the screening pan.lists leads here whatever it finds: test steps.pan.members.lists.data.analysis_ok in a branch, or add a review step"},
+		{"a branch on the other member", func(*workflow.Node) {}, "steps.pan.members.tax.data.analysis_ok", "", "the screening pan.lists leads here whatever it finds: test steps.pan.clear in a branch, or add a review step"},
 		{"until", func(n *workflow.Node) { n.Until = "member.data.analysis_ok" }, "input.a", "", ""},
-		{"each element, and nothing reads it", func(n *workflow.Node) { n.ForEach = "input.people" }, "input.a", "", "the screening pan.lists leads here whatever it finds: test steps.pan.items in a branch, or add a review step"},
+		{"each element, and nothing reads it", func(n *workflow.Node) { n.ForEach = "input.people" }, "input.a", "", "the screening pan.lists leads here whatever it finds: test steps.pan.clear in a branch, or add a review step"},
 		{"each element", func(n *workflow.Node) { n.ForEach = "input.people" }, "steps.pan.items", "", ""},
 	} {
 		group := workflow.Node{
@@ -363,6 +443,41 @@ func TestAListThatMayBeTooLongIsNoted(t *testing.T) {
 		got, _ := compiledPaths(t, d, nil)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestAGroupThatMayBeSkippedIsNoted(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		whens []string
+		want  bool
+	}{
+		{"one value", []string{"input.country == 'IN'", "input.country == 'IN'"}, true},
+		{"every value of an enum", []string{"input.country == 'IN'", "input.country == 'GB'"}, false},
+		{"a condition and its opposite", []string{"input.amount > 5", "!(input.amount > 5)"}, false},
+		{"what is not understood", []string{"input.name.startsWith('A')", "size(input.name) > 3"}, true},
+		{"one without a condition", []string{"input.country == 'IN'", ""}, false},
+	} {
+		n := workflow.Node{Type: workflow.NodeChecks, Label: "Address", Next: "done"}
+		for i, when := range c.whens {
+			n.Members = append(n.Members, workflow.Member{Name: fmt.Sprintf("m%d", i), Label: fmt.Sprintf("M%d", i), When: when, Provider: "sandbox"})
+		}
+		d := flows.Define("address", flows.Nodes{"address": n, "done": flows.EndNode()})
+		d.InputSchema = verification.Data(`{"type":"object","required":["country","amount","name"],"properties":{
+			"country":{"type":"string","enum":["IN","GB"]},"amount":{"type":"integer"},"name":{"type":"string","maxLength":20}}}`)
+		p, err := workflow.Compile(t.Context(), flows.WorkflowID, workflow.Version{Definition: d}, expression.New(), nil, nil)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		var got []string
+		for _, f := range p.Warnings() {
+			if f.Name == "nodes.address.members" {
+				got = append(got, f.Message)
+			}
+		}
+		if (len(got) == 1) != c.want || len(got) > 1 {
+			t.Errorf("%s: the warnings are %q, want one: %t", c.name, got, c.want)
 		}
 	}
 }

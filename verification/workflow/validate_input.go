@@ -203,3 +203,38 @@ func (v *validator) options(path string, f InputField) {
 		seen[o.Value] = true
 	}
 }
+
+func (v *validator) signal(at string, n Node) {
+	if n.Signal == "" {
+		return
+	}
+	v.check(at+".signal", validSlug(n.Signal) && n.Signal != ReviewSignal && n.Signal != ResubmitSignal,
+		"must be 1 to 64 lower-case letters, digits, - or _, and not %s or %s", ReviewSignal, ResubmitSignal)
+}
+
+// signals finds steps of the customer that wait for the signal of an element of another form.
+func (v *validator) signals() {
+	elements := map[string]verification.NodeID{} // by signal
+	taken := func(id verification.NodeID, signal string) bool {
+		other, twice := elements[signal]
+		if twice {
+			v.newProblem(nodePath(id)+".signal", "%s is the signal of %s: give this step another signal", signal, other)
+		}
+		return twice
+	}
+	for _, id := range v.names() {
+		n := v.def.Nodes[id]
+		for i := 1; n.Asks() && n.repeats() && i <= MaxElements; i++ {
+			element := id.Element(i)
+			if taken(id, n.SignalName(element)) {
+				break
+			}
+			elements[n.SignalName(element)] = element
+		}
+	}
+	for _, id := range v.names() {
+		if n := v.def.Nodes[id]; n.Asks() && !n.repeats() {
+			taken(id, n.SignalName(id))
+		}
+	}
+}

@@ -39,7 +39,7 @@ func TestEveryProblemOfTheWorkflowItself(t *testing.T) {
 		{"a life above ten years", func(d *def) { d.RunTTLSeconds = 316224001 }, "run_ttl_seconds", "must be 0 to 316224000"},
 		{"idle below zero", func(d *def) { d.AbandonTimeoutSeconds = -1 }, "abandon_timeout_seconds", "must be 0 to 316224000"},
 		{"an event that there is not", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.reviewd"} }, "notify[0]", `there is no event "run.reviewd"; did you mean run.reviewed?`},
-		{"an event of every run", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged, run.review_due_soon, run.asked_again, run.redacted)`},
+		{"an event of every run", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.ended"} }, "notify[1]", `there is no event "run.ended" (supported: run.reviewed, run.flagged, run.review_due_soon, run.asked_again, run.redacted, run.review_needed, run.returned_to_customer)`},
 		{"a retention below the minimum", func(d *def) { d.Retention.KeepDays, d.Retention.RedactAfterDays = 1825, 30 }, "retention.redact_after_days", "is 30, below the minimum: keep_days is 1825"},
 		{"an event twice", func(d *def) { d.Notify = []workflow.NoticeEvent{"run.flagged", "run.flagged"} }, "notify[1]", "is there twice"},
 		{"a webhook that is no URL", func(d *def) { d.LifecycleWebhookURL = "app.example" }, "lifecycle_webhook_url", webhook},

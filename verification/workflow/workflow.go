@@ -32,6 +32,8 @@ type Workflow struct {
 	LatestHash          string
 	Versions            int // the number of versions
 	LifecycleWebhookURL string
+	// WebhookFromFile reports whether a definition has set LifecycleWebhookURL. Then another one may replace it.
+	WebhookFromFile bool
 	// Retired reports whether the workflow takes no new runs. Runs that have started go on.
 	Retired bool
 	// Retention is the policy for the runs of the workflow: see verification.Retention.Merge.
@@ -109,13 +111,13 @@ func (w Workflow) WithoutWebhook() (Workflow, error) {
 	if w.LifecycleWebhookURL == "" {
 		return Workflow{}, verification.Conflict("workflow", "no lifecycle webhook is configured")
 	}
-	w.LifecycleWebhookURL = ""
+	w.LifecycleWebhookURL, w.WebhookFromFile = "", false
 	w.Revision++
 	return w, nil
 }
 
 // ErrRetired is returned when a retired workflow is to start a run. It is an verification.ErrConflict.
-var ErrRetired error = verification.Conflict("workflow", "the workflow is retired: it takes no new runs")
+var ErrRetired error = verification.ConflictFor("workflow_retired", "workflow", "the workflow is retired: it takes no new runs")
 
 // Retire returns the workflow as a retired one, or as one that is not.
 func (w Workflow) Retire(retired bool) Workflow {
@@ -152,7 +154,7 @@ func validPort(port string) bool {
 // Apply returns the workflow after a definition was applied, and the version that
 // was added. A definition with the content of the latest version adds none. If
 // nothing differs, changed is false. w is the zero Workflow if there is none yet.
-// The error is verification.ErrConflict if the definition has another webhook.
+// The error is verification.ErrConflict if the definition has another webhook than the one that a client has set.
 func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Version, changed bool, err error) {
 	next = w
 	if w.Revision == 0 {
@@ -170,11 +172,15 @@ func (w Workflow) Apply(d Definition, now time.Time) (next Workflow, added *Vers
 	}
 	next.Retired, next.Retention = d.Retired, d.Retention
 	if d.LifecycleWebhookURL != "" && d.LifecycleWebhookURL != w.LifecycleWebhookURL {
-		if w.LifecycleWebhookURL != "" {
-			return Workflow{}, nil, false, verification.Conflict("workflow",
-				"lifecycle_webhook_url differs from the one that is configured, which cannot be changed")
+		if w.LifecycleWebhookURL != "" && !w.WebhookFromFile {
+			return Workflow{}, nil, false, &verification.Error{
+				Kind: verification.ErrConflict, Subject: "workflow", Fields: []verification.FieldError{{
+					Name:    "lifecycle_webhook_url",
+					Message: "differs from the one that a client has set, which stays: remove it here, or run verifyctl webhook clear " + w.Slug + " first",
+				}},
+			}
 		}
-		next.LifecycleWebhookURL = d.LifecycleWebhookURL
+		next.LifecycleWebhookURL, next.WebhookFromFile = d.LifecycleWebhookURL, true
 	}
 	if next == w {
 		return w, nil, false, nil

@@ -111,7 +111,7 @@ func TestApplyMakesVersionsOfWhatIsNew(t *testing.T) {
 	added, changed := a.apply(one)
 	want := workflow.Workflow{
 		ID: flows.WorkflowID, Slug: "onboarding", Name: "Onboarding", Description: "First.", RunTTLSeconds: 3600, AbandonTimeoutSeconds: 600,
-		PublishedHash: one.VersionHash(), LatestHash: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, CreatedAt: flows.Noon(), Revision: 1,
+		PublishedHash: one.VersionHash(), LatestHash: one.VersionHash(), Versions: 1, LifecycleWebhookURL: hooks, WebhookFromFile: true, CreatedAt: flows.Noon(), Revision: 1,
 	}
 	if diff := cmp.Diff(want, a.w); diff != "" || !changed {
 		t.Fatalf("the first version (-want +got):\n%s", diff)
@@ -154,7 +154,7 @@ func TestADraftIsShownIfNothingIsPublished(t *testing.T) {
 	}
 }
 
-func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
+func TestApplyReplacesOnlyTheWebhookOfADefinition(t *testing.T) {
 	a := &applied{t: t}
 	d := flows.DeskFlow()
 	a.apply(d)
@@ -167,9 +167,25 @@ func TestApplyAddsAWebhookAndRefusesAnother(t *testing.T) {
 		t.Errorf("a definition without a webhook changed the workflow (%v), want the webhook kept", changed)
 	}
 	d.LifecycleWebhookURL = "https://other.example"
+	if added, changed := a.apply(d); added != nil || !changed || a.w.LifecycleWebhookURL != d.LifecycleWebhookURL {
+		t.Errorf("another webhook: added %+v, changed %v, %s, want it replaced", added, changed, a.w.LifecycleWebhookURL)
+	}
+	cleared, err := a.w.WithoutWebhook()
+	if err == nil {
+		a.w, err = cleared.WithWebhook(hooks)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, _, changed, err := a.w.Apply(d, flows.Noon())
 	if flows.Outcome(nil, err) != "conflict" || changed {
-		t.Errorf("Apply with another webhook = %v, want a conflict", err)
+		t.Errorf("Apply with another webhook than that of a client = %v, want a conflict", err)
+	}
+	if d.LifecycleWebhookURL = hooks; a.w.WebhookFromFile {
+		t.Error("the webhook of a client counts as that of a file")
+	}
+	if _, changed := a.apply(d); changed || a.w.WebhookFromFile {
+		t.Errorf("the same webhook changed the workflow (%v), want it to stay that of the client", changed)
 	}
 }
 

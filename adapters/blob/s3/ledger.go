@@ -5,11 +5,8 @@ package s3
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"math"
 	"path"
 	"strings"
 
@@ -18,22 +15,25 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// ledgerFolder has an object for each entry of the ledger. Its key begins with a number that is smaller the
-// later the entry is, since a bucket lists its keys in ascending order, and then has the entry, so that a list
-// of keys is enough.
-const ledgerFolder = ".erasures"
+// ledgerFolder has an object for each entry of the ledger. Its key has the number of the entry and then the entry, so
+// that a list of keys, which a bucket returns in ascending order, is enough. The keys of entries without a number,
+// which earlier builds wrote, begin with a digit, and have 8 more characters at the end.
+const (
+	ledgerFolder  = ".erasures"
+	damagedFolder = ".erasures-damaged"
+	numberedKey   = "n%016x-%s"
+)
 
 var _ verification.ErasureLedger = (*Store)(nil)
 
 // NoteErasures implements verification.ErasureLedger.
 func (s *Store) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
 	for _, e := range entries {
-		raw, err := json.Marshal(e)
+		raw, err := e.Line()
 		if err != nil {
 			return fmt.Errorf("encode an erasure: %w", err)
 		}
-		key := fmt.Sprintf("%016x-%s-%s", math.MaxInt64-e.At.UnixMicro(), base64.RawURLEncoding.EncodeToString(raw), rand.Text()[:8])
-		name := path.Join(s.prefix, ledgerFolder, key)
+		name := path.Join(s.prefix, ledgerFolder, fmt.Sprintf(numberedKey, e.Number, base64.RawURLEncoding.EncodeToString(raw)))
 		err = s.request(ctx, func(ctx context.Context) error {
 			_, err := s.client.PutObject(ctx, s.bucket, name, bytes.NewReader(raw), int64(len(raw)), "", "", minio.PutObjectOptions{ContentType: "application/json"})
 			return err
@@ -45,25 +45,25 @@ func (s *Store) NoteErasures(ctx context.Context, entries ...verification.Erasur
 	return nil
 }
 
-// EachErasure implements verification.ErasureLedger.
+// EachErasure implements verification.ErasureLedger. It lists all objects: one request for 1,000 of them.
 func (s *Store) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
+	return s.eachEntry(ctx, func(_ string, e verification.Erasure) bool { return f(e) })
+}
+
+func (s *Store) eachEntry(ctx context.Context, f func(key string, e verification.Erasure) (more bool)) error {
 	folder := path.Join(s.prefix, ledgerFolder) + "/"
 	after := ""
 	for {
-		var page []verification.Erasure
+		var keys []string
 		err := s.request(ctx, func(ctx context.Context) error {
 			listing, stop := context.WithCancel(ctx)
 			defer stop()
-			page = nil
+			keys = nil
 			for object := range s.client.Client.ListObjects(listing, s.bucket, minio.ListObjectsOptions{Prefix: folder, StartAfter: after, MaxKeys: ledgerPage}) {
 				if object.Err != nil {
 					return object.Err
 				}
-				after = object.Key
-				if e, ok := entryOf(path.Base(object.Key)); ok {
-					page = append(page, e)
-				}
-				if len(page) == ledgerPage {
+				if keys = append(keys, object.Key); len(keys) == ledgerPage {
 					break
 				}
 			}
@@ -72,30 +72,64 @@ func (s *Store) EachErasure(ctx context.Context, f func(verification.Erasure) (m
 		if err != nil {
 			return wrap("list", ledgerFolder, err)
 		}
-		for _, e := range page {
-			if !f(e) {
+		for _, key := range keys {
+			if !f(key, entryOf(path.Base(key))) {
 				return nil
 			}
 		}
-		if len(page) < ledgerPage {
+		if len(keys) < ledgerPage {
 			return nil
 		}
+		after = keys[len(keys)-1]
 	}
 }
 
 // ledgerPage is how many entries one request returns.
-const ledgerPage = 200
+const ledgerPage = 1000
 
-// entryOf returns the entry in the name of an object. Another object is no entry.
-func entryOf(name string) (e verification.Erasure, ok bool) {
-	parts := strings.SplitN(name, "-", 2)
-	if len(parts) < 2 {
-		return e, false
+// entryOf returns the entry in the name of an object.
+func entryOf(name string) verification.Erasure {
+	unreadable := verification.Erasure{Kind: verification.ErasureUnreadable}
+	number, encoded, _ := strings.Cut(name, "-")
+	numbered := strings.HasPrefix(number, "n")
+	if !numbered {
+		encoded = encoded[:max(0, strings.LastIndexByte(encoded, '-'))]
 	}
-	encoded := parts[1][:max(0, strings.LastIndexByte(parts[1], '-'))]
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
-	if err != nil || json.Unmarshal(raw, &e) != nil || e.Run == "" {
-		return verification.Erasure{}, false
+	if err != nil {
+		return unreadable
 	}
-	return e, true
+	e := verification.ParseErasure(raw)
+	if e.Kind == verification.ErasureUnfinished || numbered != (e.Number > 0) || numbered && name != fmt.Sprintf(numberedKey, e.Number, encoded) {
+		return unreadable
+	}
+	return e
+}
+
+// RepairErasures implements verification.ErasureLedger. The objects are moved to the folder .erasures-damaged.
+func (s *Store) RepairErasures(ctx context.Context, id string) error {
+	var damaged []string
+	err := s.eachEntry(ctx, func(key string, e verification.Erasure) bool {
+		if e.Kind == verification.ErasureUnreadable || e.Number > 0 && e.Ledger != id {
+			damaged = append(damaged, key)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, key := range damaged {
+		err := s.request(ctx, func(ctx context.Context) error {
+			_, err := s.client.Client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.bucket, Object: path.Join(s.prefix, damagedFolder, path.Base(key))},
+				minio.CopySrcOptions{Bucket: s.bucket, Object: key})
+			if err == nil {
+				err = s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{})
+			}
+			return err
+		})
+		if err != nil {
+			return wrap("repair", ledgerFolder, err)
+		}
+	}
+	return nil
 }

@@ -1,12 +1,16 @@
-// Keys: j and k move between rows, / searches, v goes to the verdict, a and r to its buttons,
-// s and o to those of the next hit, a digit chooses the reason of a rejection, n goes to the next run, u undoes the last
-// verdict, q goes back to the list, g and the first letter of a section goes there, ? shows
-// the keys.
+// Keys: j and k move between rows, / searches, v goes to the verdict, a and r begin one, and s
+// and o a decision on the next hit (see begun.js), n goes to the next run, u undoes the last verdict, q goes back
+// to the list, g and the first letter of a section goes there, ? shows the keys. Letters that
+// may be a text that lost its field do nothing: after a refusal, and after a letter that is no key.
 
-const shown = (element) => element.checkVisibility();
+import { begin, endBegun, give, isText, shown, take } from "./begun.js";
+
 const keys = document.querySelector("details.keys");
 let goes = false; // g was typed
 let before; // had the focus when the keys were shown
+let left = -Infinity; // when the page was left: its keys are for the next one
+let lost = -Infinity; // when a letter was typed that is no key
+let refused = document.querySelector("[data-error]") !== null; // and the person has not gone on yet
 
 // move puts the focus on another row. Without a focus it begins at the row that the
 // address names, which the person comes back to.
@@ -38,41 +42,91 @@ function help(open) {
   }
 }
 
+// follow follows a link, or only goes to it while something is typed that was not sent.
+function follow(link) {
+  const fields = document.querySelectorAll("textarea[data-draft], .hit input[name=reason]");
+  if ([...fields].some((field) => shown(field) && field.value.trim() !== "")) {
+    link.focus();
+    return;
+  }
+  left = performance.now();
+  link.click();
+}
+
+// gone reports whether the keys are no longer for this page: it was left, or a form was sent.
+const gone = () => performance.now() - left < 10_000 || document.querySelector("form[data-sent]");
+
+// afterVerdict reports whether a verdict was given a moment ago, and a text may still be typed for it.
+const afterVerdict = () => performance.now() < 1_000 && [...document.querySelectorAll("[data-undo]")].some(shown);
+
+// actionOf returns what a letter does now.
+function actionOf(key) {
+  const one = (selector) => [...document.querySelectorAll(selector)].find(shown);
+  const decision = (value) => document.querySelector(`form.decide button[value="${value}"]`);
+  const hit = (match) => one(`.hit > form button[value="${match}"]`);
+  const away = !afterVerdict();
+  const approve = decision("approve") ?? decision("return"), reject = decision("reject") ?? decision("return"); // against a proposal: send it back
+  const same = hit("same"), other = hit("other"), next = document.querySelector("a[data-next]"), back = document.querySelector(".back a");
+  const begins = (button) => away && button && (() => begin(button, key));
+  const undo = one("[data-undo]"), search = document.querySelector("input[type=search]");
+  return {
+    j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
+    v: document.querySelector("#verdict") && verdict,
+    a: begins(approve), r: begins(reject), s: begins(same), o: begins(other),
+    q: away && back && (() => follow(back)), n: away && next && (() => follow(next)), g: away && (() => { goes = true; }),
+    u: undo && (() => { left = performance.now(); undo.click(); }),
+  }[key];
+}
+
+addEventListener("beforeunload", () => { left = performance.now(); });
+addEventListener("pageshow", () => { left = -Infinity; });
+addEventListener("pointerdown", () => {
+  left = lost = -Infinity;
+  refused = false;
+}, {capture: true});
+
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest("input, select, textarea, dialog, [contenteditable]");
-  if (event.key === "Escape") {
-    help(false);
-  }
-  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) {
-    return;
-  }
-  const search = document.querySelector("input[type=search]");
-  const back = document.querySelector(".back a");
-  const button = (decision) => [...document.querySelectorAll(`form.decide button[value="${decision}"]`)].find(shown);
-  const approve = button("approve") ?? [...document.querySelectorAll("[data-ask]")].find(shown), reject = button("reject");
-  const hit = (match) => [...document.querySelectorAll(`.hit > form button[value="${match}"]`)].find(shown);
-  const same = hit("same"), other = hit("other");
-  const next = document.querySelector("a[data-next]"), undo = [...document.querySelectorAll("[data-undo]")].find(shown);
-  if (goes) { // to the section with this letter
-    goes = false;
-    const section = [...document.querySelectorAll("header nav a")].find((link) => link.dataset.key === event.key);
-    section?.click();
-    return;
-  }
-  if (/^[1-9]$/.test(event.key) && document.activeElement === reject) {
-    const reason = document.querySelector("#reason");
-    if (reason?.options[event.key]) {
-      reason.selectedIndex = Number(event.key);
+  const field = event.target.closest("input, select, textarea, dialog, [contenteditable]"), key = event.key;
+  if (gone()) {
+    if (!field || key === "Enter" && event.ctrlKey) {
       event.preventDefault();
     }
     return;
   }
-  const action = {
-    j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
-    v: document.querySelector("#verdict") && verdict,
-    a: approve && (() => approve.focus()), r: reject && (() => reject.focus()), q: back && (() => back.click()),
-    s: same && (() => same.focus()), o: other && (() => other.focus()), n: next && (() => next.click()), u: undo && (() => undo.click()), g: () => { goes = true; },
-  }[event.key];
+  if (key === "Escape" || key === "Tab") {
+    refused = goes = false;
+    lost = -Infinity;
+  }
+  if (key === "Escape" && !event.defaultPrevented) {
+    if (keys?.open) {
+      help(false);
+    } else {
+      endBegun(field);
+    }
+  }
+  if (key === "Enter" && (event.ctrlKey || event.metaKey) && give(event.target)) {
+    event.preventDefault();
+  }
+  if (field || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || take(event)) {
+    return;
+  }
+  if (event.repeat && !["j", "k"].includes(key)) {
+    return;
+  }
+  if (goes && isText(key)) { // to the section with this letter
+    goes = false;
+    const section = [...document.querySelectorAll("header nav a")].find((link) => link.dataset.key === key);
+    if (section) {
+      follow(section);
+    }
+    return;
+  }
+  const now = performance.now(), action = !refused && isText(key) && actionOf(key);
+  if (now - lost < 1_000 && (isText(key) || key === "Enter") || isText(key) && key !== " " && !action) {
+    lost = now; // a text that lost its field
+    event.preventDefault();
+    return;
+  }
   if (action) {
     event.preventDefault();
     action();

@@ -52,7 +52,9 @@ if (form && mine) {
   }
 }
 
-document.querySelector("[autofocus]")?.focus();
+const first = document.querySelector("[autofocus]");
+first?.focus();
+first?.setSelectionRange?.(first.value.length, first.value.length);
 
 // A link to a step that passed opens its line.
 function openTarget() {

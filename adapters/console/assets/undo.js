@@ -71,7 +71,9 @@ async function send() {
     }
   }
   say(about(verdict, bar.dataset.unsent), "bad", "again", "open");
-  part("again").focus();
+  if (!document.activeElement.closest("input, select, textarea, dialog")) { // nobody types
+    part("again").focus();
+  }
 }
 
 // restore keeps what was typed for the page of the run, and what the page says.
@@ -120,7 +122,8 @@ function complete(form, decision) {
   const missing = (name) => form.elements[name] && form.elements[name].value.trim() === "";
   const rule = form.dataset.notes, listed = form.dataset.listed !== undefined;
   const notes = rule === "required" || rule === "on_reject" && decision === "reject" || listed && decision === "approve";
-  return !(decision === "reject" && missing("reason")) && !(notes && missing("notes"));
+  const reason = form.elements.reason && missing("reason") === (decision === "reject");
+  return !reason && !(notes && missing("notes"));
 }
 
 async function hold(event) {

@@ -1,6 +1,8 @@
 // The viewer of images: zoom, rotation, and two images side by side, with the data that they
 // are compared with and the way to the verdict.
 
+import { begin } from "./begun.js";
+
 const viewer = document.querySelector("[data-viewer]");
 const links = [...document.querySelectorAll("a[data-image]")];
 const maxZoom = 8;
@@ -197,8 +199,7 @@ function offerVerdicts() {
     button.append(...original.cloneNode(true).childNodes);
     button.addEventListener("click", () => {
       viewer.close();
-      original.focus();
-      original.scrollIntoView({block: "nearest"});
+      begin(original);
     });
     return button;
   }));

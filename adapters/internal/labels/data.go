@@ -33,6 +33,7 @@ type DataValue struct {
 	Name  string // of a field of an object
 	Title string // of the value in its schema, as Unit is; both may be empty
 	Unit  string
+	OfRun bool // it is the id of a run
 	// Text is the title of a choice or else the text, the digits of a number, "true" or
 	// "false". Other kinds have no text.
 	Text string
@@ -115,7 +116,7 @@ func (r *dataReader) token() json.Token {
 
 // value reads a value, but of an object or a list only its beginning.
 func (r *dataReader) value(name string, s workflow.DataSchema) DataValue {
-	v := DataValue{Kind: DataNone, Name: name, Title: s.Title(), Unit: s.Unit()}
+	v := DataValue{Kind: DataNone, Name: name, Title: s.Title(), Unit: s.Unit(), OfRun: s.OfRun()}
 	switch t := r.token().(type) {
 	case json.Delim:
 		v.Kind, v.schema, v.from = DataList, s, r

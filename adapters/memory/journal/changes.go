@@ -20,6 +20,7 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 		}
 	}
 	err := s.record(kindAppend, newAppended(t, id, seq, c), func() error { return s.memory.Append(ctx, t, id, seq, c) })
+	s.moveAuditWhenDue()
 	if (c.Rewrite || c.Delete) && err == nil {
 		s.removed.Add(1)
 		select {
@@ -147,6 +148,21 @@ func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	return s.record(kindAccount, accountSaved{a}, func() error { return s.memory.SaveAccount(ctx, a) })
 }
 
+// SaveSetup implements store.SetupStore: one record has all of it.
+func (s *Store) SaveSetup(ctx context.Context, set store.Setup) error {
+	payload, err := encode(newSetupSaved(set))
+	if err != nil {
+		return err
+	}
+	return s.change(func() (kind, []byte, error) {
+		err := s.memory.SaveSetup(ctx, set)
+		if err != nil || set.DryRun || len(set.Tenants)+len(set.Accounts)+len(set.Workflows)+len(set.Audit) == 0 {
+			return 0, nil, err
+		}
+		return kindSetup, payload, nil
+	})
+}
+
 // ClaimIdempotencyKey implements store.IdempotencyStore.
 func (s *Store) ClaimIdempotencyKey(
 	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
@@ -181,9 +197,17 @@ func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rul
 	return s.record(kindDelivery, deliverySaved{t, d}, func() error { return s.memory.SaveDelivery(ctx, t, d) })
 }
 
-// SaveRetentionMark implements store.RetentionStore.
-func (s *Store) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
-	return s.record(kindRetentionMark, retentionMarked{m}, func() error { return s.memory.SaveRetentionMark(ctx, m) })
+// Change implements store.RowStore.
+func (s *Store) Change(ctx context.Context, rows []store.Record) error {
+	var r rowsSaved
+	for _, row := range rows {
+		saved, err := newRecordSaved(row)
+		if err != nil {
+			return err
+		}
+		r.Rows = append(r.Rows, saved)
+	}
+	return s.record(kindRows, r, func() error { return s.memory.Change(ctx, rows) })
 }
 
 // Forget implements store.RetentionStore.
@@ -191,6 +215,14 @@ func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int
 	payload, err := encode(forgot{before, limit})
 	if err != nil {
 		return 0, err
+	}
+	wait, stop := context.WithTimeout(ctx, forgetWait)
+	defer stop()
+	select {
+	case s.snapshots <- struct{}{}: // a snapshot would bring back entries of the audit trail that it has moved
+		defer func() { <-s.snapshots }()
+	case <-wait.Done():
+		return 0, ctx.Err() // the next pass removes them
 	}
 	err = s.change(func() (kind, []byte, error) {
 		var err error
@@ -204,5 +236,19 @@ func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int
 
 // AppendAudit implements store.AuditStore.
 func (s *Store) AppendAudit(ctx context.Context, entries []store.AuditEntry) error {
+	defer s.moveAuditWhenDue()
 	return s.record(kindAudit, audited{entries}, func() error { return s.memory.AppendAudit(ctx, entries) })
+}
+
+// forgetWait bounds how long Forget waits for a snapshot.
+const forgetWait = 5 * time.Second
+
+// SaveLedgerMark implements store.LedgerStore.
+func (s *Store) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
+	return s.record(kindLedgerMark, ledgerMarked{was, mark, owed}, func() error { return s.memory.SaveLedgerMark(ctx, was, mark, owed) })
+}
+
+// ErasuresNoted implements store.LedgerStore.
+func (s *Store) ErasuresNoted(ctx context.Context, numbers []int64) error {
+	return s.record(kindNoted, noted{numbers}, func() error { return s.memory.ErasuresNoted(ctx, numbers) })
 }

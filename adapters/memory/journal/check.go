@@ -12,6 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Report is what Check found.
@@ -27,15 +28,15 @@ type Report struct {
 	Foreign   bool  `json:"foreign_end,omitempty"`
 	// Marked is what a damaged journal had at its last mark, all of which was on disk; nil without a
 	// mark.
-	Marked *Marked `json:"marked,omitempty"`
-	// Old reports whether the journal is of an older build, which wrote no marks.
-	Old    bool     `json:"older_build,omitempty"`
+	Marked *Marked  `json:"marked,omitempty"`
 	Damage []Damage `json:"damage"`
 	// Dependent is the number of records that can be read, but change something that is lost.
 	Dependent int `json:"dependent_records"`
 	// Kept is what is before the first damage, which Repair keeps; nil without damage, and if a
 	// snapshot is damaged, which Repair cannot.
 	Kept *Kept `json:"kept,omitempty"`
+	// Ledger is what the store knows of the ledger of erasures; without an id if it has none.
+	Ledger store.LedgerRecord `json:"-"`
 }
 
 // Kept is what a journal has before its first damage.
@@ -81,6 +82,12 @@ func Check(ctx context.Context, dir string, used bool) (Report, error) {
 	for range attempts {
 		c := newCheck(used, nil)
 		err = c.all(ctx, folder{root})
+		for r, failed := range c.memory.Records(ctx, store.RecordLedger) {
+			if known, is := r.(store.LedgerRecord); failed == nil && is {
+				c.Ledger = known
+			}
+			err = errors.Join(err, failed)
+		}
 		if !errors.Is(err, fs.ErrNotExist) { // otherwise a file was removed meanwhile
 			return c.Report, err
 		}
@@ -155,7 +162,7 @@ func (c *check) all(ctx context.Context, d disk) (err error) {
 			return err
 		}
 	}
-	c.Runs, c.Old = c.memory.Runs(), c.trail.old
+	c.Runs = c.memory.Runs()
 	if err := c.trail.missing(); err != nil {
 		return c.damaged(Damage{File: endFile, Reason: err.Error(), segment: next - 1}, nil)
 	}
@@ -259,7 +266,7 @@ func (c *check) file(ctx context.Context, of checked, change func(ctx context.Co
 				return nil
 			}
 			next := nextFrame(of.raw, offset+1)
-			at.Bytes, at.Kind, at.Run, at.Reason = int64(next-offset), f.kind.String(), readableRun(of.raw[min(offset+headerOf(f.version), len(of.raw)):]), err.Error()
+			at.Bytes, at.Kind, at.Run, at.Reason = int64(next-offset), f.kind.String(), readableRun(of.raw[min(offset+headerSize, len(of.raw)):]), err.Error()
 			if err := c.damaged(at, nil); err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +40,10 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[st
 // SaveRecords implements store.CopyStore. The journal has a record for each of them, and more
 // for a large one.
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
+	if slices.ContainsFunc(records, func(r store.Record) bool { return store.KindOf(r) == store.RecordAudit }) {
+		s.snapshots <- struct{}{} // a snapshot would bring back what is replaced
+		defer func() { <-s.snapshots }()
+	}
 	var last *group
 	for _, r := range records {
 		for e, err := range entriesOf(r, s.partBytes) {
@@ -90,6 +95,7 @@ type recordSaved struct {
 	Pass           *store.RescreenPass         `json:"pass"`
 	RetentionMark  *store.RetentionMark        `json:"retention_mark"`
 	Audit          *store.AuditEntry           `json:"audit"`
+	Ledger         *store.LedgerRecord         `json:"ledger"`
 }
 
 // runSaved is a memstore.RunState.
@@ -188,6 +194,8 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.RetentionMark = &r.Mark
 	case store.AuditRecord:
 		saved.Audit = &r.Entry
+	case store.LedgerRecord:
+		saved.Ledger = &r
 	default:
 		err = fmt.Errorf("journal: unknown record %T", r)
 	}
@@ -217,6 +225,8 @@ func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
 		saved = store.RetentionMarkRecord{Mark: *r.RetentionMark}
 	case r.Audit != nil:
 		saved = store.AuditRecord{Entry: *r.Audit}
+	case r.Ledger != nil:
+		saved = *r.Ledger
 	default:
 		return errors.New("it has no record")
 	}

@@ -4,11 +4,12 @@ package journal_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -312,22 +313,15 @@ func TestDamageIsNamedByWhatDoesNotFollow(t *testing.T) {
 			}
 		}, "the file has other records than were on disk"},
 		"a segment of an older build": {func(d, _ *fakeDisk, fork, _ int) {
-			old, err := os.ReadFile("testdata/v1/0000000001.journal")
-			if err != nil {
-				t.Fatal(err)
-			}
-			d.put(segment(fork), old)
-		}, "it is of an older build"},
-		"a whole journal of an older build": {func(d, _ *fakeDisk, _, _ int) {
+			d.put(segment(fork), inVersion1(d.files[segment(fork)].data))
+		}, "the checksum does not match"},
+		"a whole journal of an older build": {func(d, _ *fakeDisk, fork, _ int) {
+			old := inVersion1(d.files[segment(fork)].data)
 			for _, name := range journalFiles(d) {
 				delete(d.files, name)
 			}
-			old, err := os.ReadFile("testdata/v1/0000000001.journal")
-			if err != nil {
-				t.Fatal(err)
-			}
 			d.put(segment(1), old)
-		}, "it is of an older build"},
+		}, "the checksum does not match"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs, fork, last := forkOf(t)
@@ -371,6 +365,7 @@ func TestAnEndThatNoWriteLeavesIsTold(t *testing.T) {
 		end     []byte
 		foreign bool
 	}{
+		"the beginning of rows":            {journal.AppendFrame(nil, 26, 2, all[len(all)-1].Previous, `{"rows":[]}`)[:25], false},
 		"the beginning of the last record": {raw[newest : len(raw)-10], false},
 		"zeros":                            {make([]byte, 4096), false},
 		"text":                             {bytes.Repeat([]byte("<html>"), 100), true},
@@ -384,4 +379,37 @@ func TestAnEndThatNoWriteLeavesIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Version 1 had neither marks nor running checksums.
+func TestAJournalOfVersion1IsRefused(t *testing.T) {
+	t.Parallel()
+	ours, _, fork, _ := forkOf(t)
+	for _, name := range []string{journal.SegmentName(1), journal.SnapshotName(3)} {
+		d := newFakeDisk()
+		d.put(name, inVersion1(ours.files[journal.SegmentName(fork)].data))
+		_, failed := journal.OpenDisk(t.Context(), d, journal.Options{})
+		_, checked := journal.CheckDisk(t.Context(), d)
+		for of, err := range map[string]error{"Open": failed, "Check": checked} {
+			if err == nil || !strings.HasPrefix(err.Error(), name) || !strings.Contains(err.Error(), "version 1") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s of %s = %v; want one line about version 1", of, name, err)
+			}
+		}
+		if names, err := d.List(); err != nil || !slices.Equal(names, []string{name}) {
+			t.Errorf("the folder has %v, %v afterwards; want only %s", names, err, name)
+		}
+	}
+}
+
+// inVersion1 returns the records of a segment in the form of version 1: without running checksums.
+func inVersion1(segment []byte) (raw []byte) {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for _, f := range journal.Frames(segment) {
+		header := slices.Clone(segment[f.Offset : f.Offset+14])
+		header[13] = 1
+		sum := crc32.Update(crc32.Update(crc32.Checksum(header[:4], table), table, header[8:]), table, []byte(f.Payload))
+		binary.LittleEndian.PutUint32(header[4:], sum)
+		raw = append(append(raw, header...), f.Payload...)
+	}
+	return raw
 }

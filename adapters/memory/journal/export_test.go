@@ -84,7 +84,7 @@ func NoMark(segment []byte) []byte {
 
 // Kinds returns the kinds of records.
 func Kinds() (all []string) {
-	for k := kindBegun; k <= kindForgot; k++ {
+	for k := kindBegun; k <= lastKind; k++ {
 		all = append(all, k.String())
 	}
 	return all

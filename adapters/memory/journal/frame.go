@@ -20,14 +20,11 @@ import (
 //	group    4 bytes  from the start of the group to the frame
 //	kind     1 byte
 //	version  1 byte   of the kind
-//	previous 4 bytes  the running checksum of the records before it, since version 2
+//	previous 4 bytes  the running checksum of the records before it
 //
 // A group is written at once, after the group before it has been synced. So a frame says up
 // to where the segment was on disk before: everything before its group.
 const headerSize = 18
-
-// firstHeaderSize is the size of a header of version 1.
-const firstHeaderSize = 14
 
 // maxPayload bounds the JSON of a record.
 const maxPayload = 1 << 26
@@ -42,15 +39,7 @@ type frame struct {
 	checksum uint32
 }
 
-func (f frame) size() int { return headerOf(f.version) + len(f.payload) }
-
-// headerOf returns the size of the header of a version.
-func headerOf(version byte) int {
-	if version == 1 {
-		return firstHeaderSize
-	}
-	return headerSize
-}
+func (f frame) size() int { return headerSize + len(f.payload) }
 
 // appendFrame appends the frame of a record to a group. previous is the running checksum of the
 // records before it.
@@ -64,9 +53,7 @@ func appendVersion(group []byte, k kind, version byte, previous sum, payload []b
 	group = append(group, 0, 0, 0, 0)
 	group = binary.LittleEndian.AppendUint32(group, uint32(start))
 	group = append(group, byte(k), version)
-	if version > 1 {
-		group = binary.LittleEndian.AppendUint32(group, uint32(previous))
-	}
+	group = binary.LittleEndian.AppendUint32(group, uint32(previous))
 	group = append(append(group, payload...), '\n')
 	binary.LittleEndian.PutUint32(group[start+4:], checksum(group[start:]))
 	return group
@@ -96,30 +83,23 @@ var (
 // readFrame reads the frame at the start of raw. If it cannot be read, the payload is what
 // there is of it.
 func readFrame(raw []byte) (frame, error) {
-	if len(raw) < firstHeaderSize {
+	if len(raw) < headerSize {
 		return frame{}, errShort
 	}
 	length := binary.LittleEndian.Uint32(raw)
 	f := frame{
 		kind: kind(raw[12]), version: raw[13], group: int(binary.LittleEndian.Uint32(raw[8:])),
-		checksum: binary.LittleEndian.Uint32(raw[4:]),
-	}
-	head := headerOf(f.version)
-	switch {
-	case len(raw) < head:
-		return f, errShort
-	case head == headerSize:
-		f.previous = sum(binary.LittleEndian.Uint32(raw[firstHeaderSize:]))
+		previous: sum(binary.LittleEndian.Uint32(raw[14:])), checksum: binary.LittleEndian.Uint32(raw[4:]),
 	}
 	switch {
 	case length < 3 || length > maxPayload || f.group > math.MaxInt32:
 		return f, errNoFrame
-	case len(raw) < head+int(length):
-		f.payload = raw[head:]
+	case len(raw) < headerSize+int(length):
+		f.payload = raw[headerSize:]
 		return f, errShort
 	}
-	raw = raw[:head+int(length)]
-	f.payload = raw[head:]
+	raw = raw[:headerSize+int(length)]
+	f.payload = raw[headerSize:]
 	if f.payload[0] != '{' || !bytes.HasSuffix(f.payload, []byte("}\n")) || checksum(raw) != f.checksum {
 		return f, errChecksum
 	}
@@ -135,7 +115,7 @@ func readFrameFrom(r *bufio.Reader) (frame, error) {
 	size := len(head)
 	if err == nil {
 		if length := binary.LittleEndian.Uint32(head); length <= maxPayload { // as readFrame checks
-			size = headerOf(head[13]) + int(length)
+			size = headerSize + int(length)
 		}
 	} else if !errors.Is(err, io.EOF) {
 		return frame{}, err

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/memory/internal/memstore"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/golden"
@@ -30,20 +32,26 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		calls func(context.Context, store.Store) error
 		write func(context.Context, *journal.Store) error // nil makes the calls
 	}{
-		"v1":          {calls: callsOfV1},
-		"v1-snapshot": {calls: callsOfV1},
-		"v2":          {calls: callsOfV1},
-		"v2-snapshot": {calls: callsOfV1},
-		"v1-copy":     {calls: callsOfV1, write: copyOfV1},
+		"v2":          {calls: callsOfV2},
+		"v2-snapshot": {calls: callsOfV2},
+		"v2-copy":     {calls: callsOfV2, write: copyOfV2},
 
 		"v2-retention":          {calls: callsOfRetention},
 		"v2-retention-snapshot": {calls: callsOfRetention},
 
 		"v2-audit":          {calls: callsOfAudit},
 		"v2-audit-snapshot": {calls: callsOfAudit},
-		"v1-parts-snapshot": {calls: callsOfV1, write: func(ctx context.Context, s *journal.Store) error {
+
+		"v2-setup": {calls: callsOfSetup},
+
+		"v2-audit-blocks-snapshot": {calls: callsOfBlocks},
+
+		"v2-ledger":          {calls: callsOfLedger},
+		"v2-ledger-snapshot": {calls: callsOfLedger},
+
+		"v2-parts-snapshot": {calls: callsOfV2, write: func(ctx context.Context, s *journal.Store) error {
 			s.CutParts(100)
-			return callsOfV1(ctx, s)
+			return callsOfV2(ctx, s)
 		}},
 	} {
 		stored := filepath.Join("testdata", name)
@@ -66,6 +74,9 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		if compared := sameReads(t, n, m, s); compared < 40 {
 			t.Errorf("%s: %d reads were compared, want all", name, compared)
 		}
+		if diff := cmp.Diff(ledgerOf(t, m), ledgerOf(t, s)); diff != "" {
+			t.Errorf("%s: what the store knows of the ledger (-want +got):\n%s", name, diff)
+		}
 		files, err := os.ReadDir(stored)
 		if err != nil {
 			t.Fatal(err)
@@ -87,6 +98,55 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 	}
 }
 
+// callsOfBlocks makes the calls of the golden journal v2-audit-blocks-snapshot. They never change.
+func callsOfBlocks(ctx context.Context, s store.Store) error {
+	var entries []store.AuditEntry
+	for n := range 150 {
+		at := start().Add(time.Duration(n) * time.Second)
+		entries = append(entries, store.AuditEntry{
+			Tenant: tenant, ID: store.AuditID(at, "1"), At: at, Actor: verification.Actor{Kind: verification.ActorReviewer, ID: "asha@example.com", Name: "Asha"},
+			Action: store.AuditRunRead, Run: runID(1),
+		})
+	}
+	return errors.Join(callsOfV2(ctx, s), s.AppendAudit(ctx, entries))
+}
+
+// ledgerOf returns the mark of the ledger of erasures, and what the ledger is owed.
+func ledgerOf(t *testing.T, s store.LedgerStore) []any {
+	t.Helper()
+	mark, failed := s.LedgerMark(t.Context())
+	owed, err := s.OwedErasures(t.Context(), 100)
+	if err = errors.Join(failed, err); err != nil {
+		t.Fatal(err)
+	}
+	return []any{mark, owed}
+}
+
+// callsOfLedger makes the calls of the golden journal v2-ledger. They never change.
+func callsOfLedger(ctx context.Context, s store.Store) error {
+	const ledger = "e0000000-0000-7000-8000-000000000001"
+	owed := func(n int) *verification.Erasure {
+		return &verification.Erasure{Tenant: tenant, Run: runID(n), Kind: verification.ErasureHeld, At: start(), StartedAt: start()}
+	}
+	opened := verification.Erasure{Ledger: ledger, Number: 3, Through: 4, Kind: verification.ErasureOpened, At: start(), StartedAt: start()}
+	failed := []error{
+		callsOfV2(ctx, s),
+		s.SaveLedgerMark(ctx, store.LedgerMark{}, store.LedgerMark{ID: ledger, Last: 4, Applied: 4}, []verification.Erasure{opened}),
+		store.Tables{RowStore: s}.SaveRetentionMark(ctx, store.RetentionMark{
+			Tenant: tenant, Workflow: theWorkflow, Policy: verification.Retention{RedactAfterDays: 30, From: verification.RetentionFromStart},
+			Keyed: store.StartedPosition{StartedAt: start(), Run: runID(1)}, KeyForm: 2, KeysDone: true,
+			Counted: []store.CountedPolicy{{Policy: verification.Retention{KeepDays: 1}, Since: start()}},
+		}),
+	}
+	for n := 10; n < 13; n++ {
+		begun := []rules.Event{{At: start(), Fact: rules.Started{Workflow: theWorkflow, Version: 1, VersionHash: "first", ReferenceID: "owed"}}}
+		c := store.NewCommit(rules.Run{}, rules.Fold(runID(n), begun), begun, time.UTC)
+		c.Erasure = owed(n)
+		failed = append(failed, s.Append(ctx, tenant, runID(n), 0, c))
+	}
+	return errors.Join(append(failed, s.ErasuresNoted(ctx, []int64{3, 6}))...)
+}
+
 func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.Store) error) {
 	t.Helper()
 	s := openIn(t, dir, journal.Options{})
@@ -104,10 +164,10 @@ func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.
 	}
 }
 
-// copyOfV1 saves the records of a store with the calls of v1.
-func copyOfV1(ctx context.Context, s *journal.Store) error {
+// copyOfV2 saves the records of a store with the calls of v2.
+func copyOfV2(ctx context.Context, s *journal.Store) error {
 	m := memstore.New()
-	failed := []error{callsOfV1(ctx, m), s.SetUnfinishedCopy(ctx, "/var/lib/verifyd")}
+	failed := []error{callsOfV2(ctx, m), s.SetUnfinishedCopy(ctx, "/var/lib/verifyd")}
 	for _, kind := range store.RecordKinds() {
 		for r, err := range m.Records(ctx, kind) {
 			failed = append(failed, err, s.SaveRecords(ctx, []store.Record{r}))
@@ -126,15 +186,44 @@ func callsOfAudit(ctx context.Context, s store.Store) error {
 			Document: "front", Subject: "a subject", Detail: "approve", Count: n,
 		}
 	}
-	failed := []error{callsOfV1(ctx, s), s.AppendAudit(ctx, []store.AuditEntry{entry(0), entry(1)}), s.AppendAudit(ctx, []store.AuditEntry{entry(1)})}
+	failed := []error{callsOfV2(ctx, s), s.AppendAudit(ctx, []store.AuditEntry{entry(0), entry(1)}), s.AppendAudit(ctx, []store.AuditEntry{entry(1)})}
 	note := []rules.Event{{At: at, Fact: rules.Started{Workflow: theWorkflow, WorkflowName: "Onboarding", Version: 1, VersionHash: "first", ReferenceID: "audited"}}}
 	c := store.NewCommit(rules.Run{}, rules.Fold(runID(9), note), note, time.UTC)
 	c.Audit = []store.AuditEntry{entry(2)}
 	return errors.Join(append(failed, s.Append(ctx, tenant, runID(9), 0, c))...)
 }
 
-// callsOfV1 makes the calls of the golden journal v1. They never change.
-func callsOfV1(ctx context.Context, s store.Store) error {
+// callsOfSetup makes the calls of the golden journal v2-setup. They never change.
+func callsOfSetup(ctx context.Context, s store.Store) error {
+	return errors.Join(callsOfV2(ctx, s), s.SaveSetup(ctx, theSetup()))
+}
+
+func theSetup() store.Setup {
+	w := workflow.Workflow{ID: otherWorkflow, Slug: "onboarding", Name: "Zoë <Onboarding>", LatestHash: "first", Versions: 1, CreatedAt: start(), Revision: 1}
+	v := workflow.Version{Number: 1, Hash: "first", CreatedAt: start(), Definition: workflow.Definition{Workflow: "onboarding", ID: otherWorkflow, Name: w.Name}}
+	return store.Setup{
+		Tenants: []verification.Tenant{{
+			ID: setupTenant, Name: "Zoë & Söhne", Retention: verification.Retention{RedactAfterDays: 30}, Logo: verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255}),
+		}},
+		Accounts: []verification.Account{{
+			ClientID: "set-up", Tenant: setupTenant, KeyHash: verification.HashAPIKey("a-key-for-local-use-only"),
+			Surfaces: []verification.Surface{verification.SurfaceRuns}, FromFile: true,
+		}},
+		Workflows: []store.WorkflowChange{{Tenant: setupTenant, Workflow: w, Added: &v}},
+		Audit: []store.AuditEntry{{
+			Tenant: setupTenant, ID: store.AuditID(start(), "setup"), At: start(), Actor: verification.Actor{Kind: verification.ActorSystem, Name: "bootstrap file"},
+			Action: store.AuditTenantSaved, Subject: "Zoë & Söhne", Detail: "created",
+		}},
+	}
+}
+
+const (
+	setupTenant   verification.TenantID   = "a0000000-0000-7000-8000-00000000005e"
+	otherWorkflow verification.WorkflowID = "c0000000-0000-7000-8000-00000000005e"
+)
+
+// callsOfV2 makes the calls of the golden journal v2. They never change.
+func callsOfV2(ctx context.Context, s store.Store) error {
 	const advance, announce, list = store.WorkAdvance, store.WorkAnnounce, "sanctions"
 	now := start()
 	var failed []error
@@ -250,12 +339,12 @@ func callsOfV1(ctx context.Context, s store.Store) error {
 
 // callsOfRetention makes the calls of the golden journal v2-retention. They never change.
 func callsOfRetention(ctx context.Context, s store.Store) error {
-	failed := []error{callsOfV1(ctx, s)}
+	failed := []error{callsOfV2(ctx, s)}
 	history, err := s.Load(ctx, tenant, runID(3), 0)
 	now := start()
 	failed = append(failed, err,
 		s.Append(ctx, tenant, runID(3), len(history), store.Commit{Summary: rules.Summary{Workflow: theWorkflow}, Delete: true}),
-		s.SaveRetentionMark(ctx, store.RetentionMark{
+		store.Tables{RowStore: s}.SaveRetentionMark(ctx, store.RetentionMark{
 			Tenant: tenant, Workflow: theWorkflow, Redacted: store.StartedPosition{StartedAt: now, Run: runID(2)},
 			Documents: store.StartedPosition{StartedAt: now, Run: runID(1)}, Deleted: store.StartedPosition{StartedAt: now.Add(time.Hour)},
 		}),

@@ -13,10 +13,14 @@
 //	Finish, Postpone, Release   the state of the work, if the call changed it
 //	HoldPass                    the call, unless it only extends the hold
 //	SaveWorkflow, SaveTenant, SaveAccount, SaveDelivery      the call
+//	SaveSetup                   the call, in one record
+//	AppendAudit, Forget, Change the call
 //	ClaimIdempotencyKey         the record, if it is stored
 //	SettleIdempotencyKey, ReleaseIdempotencyKey              the call
 //	SaveRecords                 each record
 //	SetUnfinishedCopy           the call
+//
+// The audit trail is in memory only since the last snapshot, which has the rest in blocks that are read when somebody asks.
 //
 // A call that is refused leaves no record. After a restart there are no leases: taken work
 // is due, unless it has lost a lease before; then it is due when the lease ends. Other work is due
@@ -89,6 +93,7 @@ type Store struct {
 	rewritten chan struct{} // has a value if a run was rewritten since the last look
 	removed   atomic.Int64  // commits that removed something, since the last process had its last snapshot
 	replaced  atomic.Int64  // those of them that are in no segment any more
+	auditDue  atomic.Int64  // the bytes of the audit trail in memory at which a snapshot moves them to the disk
 	closing   context.Context
 	close     context.CancelFunc
 	room      func() error
@@ -108,6 +113,8 @@ type Recovery struct {
 	// which it was moved. It is newer than the last mark.
 	CutBytes int64
 	Kept     string
+	// Killed says that the process before did not close the journal.
+	Killed bool
 }
 
 // Recovery returns what Open found.
@@ -223,6 +230,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()
+	s.auditDue.Store(max(auditBytes, r.snapshotSize/8))
 	if r.rewritten {
 		s.removed.Add(1)
 	}

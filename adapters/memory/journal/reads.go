@@ -40,9 +40,9 @@ func (s *Store) StartedRuns(
 	return read(ctx, s, func() ([]rules.Summary, error) { return s.memory.StartedRuns(ctx, t, w, after, before, limit) })
 }
 
-// RetentionMark implements store.RetentionStore.
-func (s *Store) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-	return read(ctx, s, func() (store.RetentionMark, error) { return s.memory.RetentionMark(ctx, t, w) })
+// Row implements store.RowStore.
+func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+	return read(ctx, s, func() (store.Record, error) { return s.memory.Row(ctx, kind, key) })
 }
 
 // RescreenPasses implements store.RescreenStore.
@@ -126,4 +126,14 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 // Backlog returns what waits at a time.
 func (s *Store) Backlog(ctx context.Context, now time.Time, grace time.Duration) (memory.Backlog, error) {
 	return read(ctx, s, func() (memory.Backlog, error) { return s.memory.Backlog(now, grace), ctx.Err() })
+}
+
+// LedgerMark implements store.LedgerStore.
+func (s *Store) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
+	return read(ctx, s, func() (store.LedgerMark, error) { return s.memory.LedgerMark(ctx) })
+}
+
+// OwedErasures implements store.LedgerStore.
+func (s *Store) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
+	return read(ctx, s, func() ([]verification.Erasure, error) { return s.memory.OwedErasures(ctx, limit) })
 }

@@ -45,57 +45,61 @@ const (
 	kindRetentionMark kind = 19
 	kindForgot        kind = 20
 	kindAudit         kind = 21
+	kindSetup         kind = 22
+	kindLedgerMark    kind = 23
+	kindNoted         kind = 24
+	kindAuditBlock    kind = 25 // in snapshots
+	kindRows          kind = 26
+
+	lastKind = kindRows
 )
 
 // currentVersion is the version of the records that this build writes. A kind whose JSON
 // changes in another way than by a field whose zero value keeps the old meaning needs
-// another version, and decode reads both. Records of version 1 have no running checksum.
+// another version, and decode reads both. See errFirst for version 1.
 const currentVersion = 2
 
+// kindOf is what a kind is called, and how its records are decoded.
+type kindOf struct {
+	name   string
+	decode func(payload []byte) (record, error)
+}
+
+// kinds returns what is known of each kind.
+func kinds() [lastKind + 1]kindOf {
+	return [...]kindOf{
+		kindBegun:         {"segment", decodeAs[begun]},
+		kindAppend:        {"append", decodeAs[appended]},
+		kindClaim:         {"claim", decodeAs[claimed]},
+		kindWork:          {"work", decodeAs[worked]},
+		kindWorkflow:      {"workflow", decodeAs[workflowSaved]},
+		kindTenant:        {"tenant", decodeAs[tenantSaved]},
+		kindAccount:       {"account", decodeAs[accountSaved]},
+		kindKeyClaimed:    {"claimed key", decodeAs[keyClaimed]},
+		kindKeySettled:    {"settled key", decodeAs[keySettled]},
+		kindKeyReleased:   {"released key", decodeAs[keyReleased]},
+		kindDelivery:      {"delivery", decodeAs[deliverySaved]},
+		kindPass:          {"pass", decodeAs[passHeld]},
+		kindRecord:        {"record", decodeAs[recordSaved]},
+		kindCopy:          {"copy", decodeAs[copySet]},
+		kindSnapshot:      {"snapshot", decodeAs[snapshotBegun]},
+		kindComplete:      {"end of the snapshot", decodeAs[completed]},
+		kindRest:          {"rest of a record", decodeAs[restSaved]},
+		kindMark:          {"mark", decodeAs[marked]},
+		kindRetentionMark: {"retention mark", decodeAs[retentionMarked]},
+		kindForgot:        {"removal of old records", decodeAs[forgot]},
+		kindAudit:         {"audit", decodeAs[audited]},
+		kindSetup:         {"setup", decodeAs[setupSaved]},
+		kindLedgerMark:    {"mark of the ledger of erasures", decodeAs[ledgerMarked]},
+		kindNoted:         {"entries of the ledger of erasures", decodeAs[noted]},
+		kindAuditBlock:    {"audit block", decodeAs[auditBlock]},
+		kindRows:          {"rows", decodeAs[rowsSaved]},
+	}
+}
+
 func (k kind) String() string {
-	switch k {
-	case kindBegun:
-		return "segment"
-	case kindAppend:
-		return "append"
-	case kindClaim:
-		return "claim"
-	case kindWork:
-		return "work"
-	case kindWorkflow:
-		return "workflow"
-	case kindTenant:
-		return "tenant"
-	case kindAccount:
-		return "account"
-	case kindKeyClaimed:
-		return "claimed key"
-	case kindKeySettled:
-		return "settled key"
-	case kindKeyReleased:
-		return "released key"
-	case kindDelivery:
-		return "delivery"
-	case kindPass:
-		return "pass"
-	case kindSnapshot:
-		return "snapshot"
-	case kindComplete:
-		return "end of the snapshot"
-	case kindRecord:
-		return "record"
-	case kindCopy:
-		return "copy"
-	case kindRest:
-		return "rest of a record"
-	case kindMark:
-		return "mark"
-	case kindRetentionMark:
-		return "retention mark"
-	case kindForgot:
-		return "removal of old records"
-	case kindAudit:
-		return "audit"
+	if all := kinds(); k <= lastKind && all[k].name != "" {
+		return all[k].name
 	}
 	return fmt.Sprintf("unknown kind %d", byte(k))
 }
@@ -118,54 +122,13 @@ func encode(r record) ([]byte, error) {
 	return raw, nil
 }
 
-// decode decodes a record of any version that a build has ever written.
+// decode decodes a record of any version that a build since version 2 has written.
 func decode(f frame) (record, error) {
-	if f.version < 1 || f.version > currentVersion {
+	if f.version < 2 || f.version > currentVersion {
 		return nil, fmt.Errorf("it has version %d, which this build does not know", f.version)
 	}
-	switch f.kind {
-	case kindBegun:
-		return decodeAs[begun](f.payload)
-	case kindAppend:
-		return decodeAs[appended](f.payload)
-	case kindClaim:
-		return decodeAs[claimed](f.payload)
-	case kindWork:
-		return decodeAs[worked](f.payload)
-	case kindWorkflow:
-		return decodeAs[workflowSaved](f.payload)
-	case kindTenant:
-		return decodeAs[tenantSaved](f.payload)
-	case kindAccount:
-		return decodeAs[accountSaved](f.payload)
-	case kindKeyClaimed:
-		return decodeAs[keyClaimed](f.payload)
-	case kindKeySettled:
-		return decodeAs[keySettled](f.payload)
-	case kindKeyReleased:
-		return decodeAs[keyReleased](f.payload)
-	case kindDelivery:
-		return decodeAs[deliverySaved](f.payload)
-	case kindPass:
-		return decodeAs[passHeld](f.payload)
-	case kindSnapshot:
-		return decodeAs[snapshotBegun](f.payload)
-	case kindComplete:
-		return decodeAs[completed](f.payload)
-	case kindRecord:
-		return decodeAs[recordSaved](f.payload)
-	case kindCopy:
-		return decodeAs[copySet](f.payload)
-	case kindRest:
-		return decodeAs[restSaved](f.payload)
-	case kindMark:
-		return decodeAs[marked](f.payload)
-	case kindRetentionMark:
-		return decodeAs[retentionMarked](f.payload)
-	case kindForgot:
-		return decodeAs[forgot](f.payload)
-	case kindAudit:
-		return decodeAs[audited](f.payload)
+	if all := kinds(); f.kind <= lastKind && all[f.kind].decode != nil {
+		return all[f.kind].decode(f.payload)
 	}
 	return nil, errors.New("this build does not know its kind")
 }
@@ -181,7 +144,7 @@ func decodeAs[R record](payload []byte) (record, error) {
 // begun begins a segment.
 type begun struct {
 	Segment int      `json:"segment"`
-	After   position `json:"after"` // the end of the segment before it, since version 2
+	After   position `json:"after"` // the end of the segment before it
 }
 
 func (begun) apply(context.Context, *memstore.Store) error {
@@ -226,6 +189,7 @@ type appended struct {
 	Rewrite          bool                  `json:"rewrite"`
 	Delete           bool                  `json:"delete"`
 	Audit            []store.AuditEntry    `json:"audit"`
+	Erasure          *verification.Erasure `json:"erasure"`
 }
 
 // dueWork is an entry of store.DueWork.
@@ -239,6 +203,7 @@ func newAppended(t verification.TenantID, id verification.RunID, seq int, c stor
 	r := appended{
 		Run: id, Tenant: t, Seq: seq, Events: c.Events, Summary: c.Summary, Hold: c.Hold, WorkflowRevision: c.WorkflowRevision,
 		Screened: c.Screened, Measures: c.Measures, Keys: c.Keys, Rewrite: c.Rewrite, Delete: c.Delete, Audit: c.Audit,
+		Erasure: c.Erasure,
 	}
 	if c.Work == nil {
 		if seq > 0 { // the summary is the one before
@@ -261,6 +226,7 @@ func (r appended) apply(ctx context.Context, m *memstore.Store) error {
 	c := store.Commit{
 		Events: r.Events, Summary: r.Summary, Hold: r.Hold, WorkflowRevision: r.WorkflowRevision,
 		Screened: r.Screened, Measures: r.Measures, Keys: r.Keys, Rewrite: r.Rewrite, Delete: r.Delete, Audit: r.Audit,
+		Erasure: r.Erasure,
 	}
 	if r.Work != nil {
 		c.Work = store.DueWork{}
@@ -398,13 +364,27 @@ func (r passHeld) apply(ctx context.Context, m *memstore.Store) error {
 	return err
 }
 
-// retentionMarked is how far retention has come with a workflow.
+// rowsSaved is a call of Change.
+type rowsSaved struct {
+	Rows []recordSaved `json:"rows"`
+}
+
+func (r rowsSaved) apply(ctx context.Context, m *memstore.Store) error {
+	for _, saved := range r.Rows {
+		if err := saved.apply(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retentionMarked is how far retention has come with a workflow, as builds before kindRows recorded it.
 type retentionMarked struct {
 	Mark store.RetentionMark `json:"mark"`
 }
 
 func (r retentionMarked) apply(ctx context.Context, m *memstore.Store) error {
-	return m.SaveRetentionMark(ctx, r.Mark)
+	return m.Change(ctx, []store.Record{store.RetentionMarkRecord(r)})
 }
 
 // forgot is a call of Forget.
@@ -425,4 +405,60 @@ type audited struct {
 
 func (r audited) apply(ctx context.Context, m *memstore.Store) error {
 	return m.AppendAudit(ctx, r.Entries)
+}
+
+// setupSaved is what a bootstrap file has changed.
+type setupSaved struct {
+	Tenants   []tenantSaved      `json:"tenants,omitempty"`
+	Accounts  []accountSaved     `json:"accounts,omitempty"`
+	Workflows []workflowSaved    `json:"workflows,omitempty"`
+	Audit     []store.AuditEntry `json:"audit,omitempty"`
+}
+
+func newSetupSaved(set store.Setup) setupSaved {
+	r := setupSaved{Audit: set.Audit}
+	for _, t := range set.Tenants {
+		r.Tenants = append(r.Tenants, tenantSaved{t})
+	}
+	for _, a := range set.Accounts {
+		r.Accounts = append(r.Accounts, accountSaved{a})
+	}
+	for _, w := range set.Workflows {
+		r.Workflows = append(r.Workflows, workflowSaved{w.Tenant, w.Workflow, w.Added})
+	}
+	return r
+}
+
+func (r setupSaved) apply(ctx context.Context, m *memstore.Store) error {
+	set := store.Setup{Audit: r.Audit}
+	for _, t := range r.Tenants {
+		set.Tenants = append(set.Tenants, t.Tenant)
+	}
+	for _, a := range r.Accounts {
+		set.Accounts = append(set.Accounts, a.Account)
+	}
+	for _, w := range r.Workflows {
+		set.Workflows = append(set.Workflows, store.WorkflowChange{Tenant: w.Tenant, Workflow: w.Workflow, Added: w.Version})
+	}
+	return m.SaveSetup(ctx, set)
+}
+
+// ledgerMarked is a call of SaveLedgerMark.
+type ledgerMarked struct {
+	Was  store.LedgerMark       `json:"was"`
+	Mark store.LedgerMark       `json:"mark"`
+	Owed []verification.Erasure `json:"owed"`
+}
+
+func (r ledgerMarked) apply(ctx context.Context, m *memstore.Store) error {
+	return m.SaveLedgerMark(ctx, r.Was, r.Mark, r.Owed)
+}
+
+// noted is a call of ErasuresNoted.
+type noted struct {
+	Numbers []int64 `json:"numbers"`
+}
+
+func (r noted) apply(ctx context.Context, m *memstore.Store) error {
+	return m.ErasuresNoted(ctx, r.Numbers)
 }

@@ -72,9 +72,6 @@ func (r *recovery) run(ctx context.Context) (err error) {
 	if err := r.goOn(ctx, last); err != nil {
 		return err
 	}
-	if r.trail.old {
-		replaced = r.trail.end.Segment
-	}
 	return removeReplaced(r.disk, replaced)
 }
 
@@ -107,16 +104,14 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 			err = errors.Join(err, r.marks.close(nil))
 		}
 	}()
-	switch {
-	case r.trail.old:
-		return r.convert(ctx)
-	case m == nil:
+	if m == nil {
 		r.trail.end = r.marks.begun
 	}
 	if last.number > 0 && last.records == 0 { // its number is used again
 		r.trail.end, r.next = last.after, last.number
 	}
 	if m != nil && m.End.Segment > 0 && !m.Closed {
+		r.found.Killed = true
 		r.log.InfoContext(ctx, "The journal was not closed: it has everything up to its last mark, and what is newer as far as it reached the disk",
 			"mark", fmt.Sprintf("%s:%d", segmentName(m.End.Segment), m.End.Bytes), "newer_records", max(0, r.trail.end.Records-m.End.Records))
 	}
@@ -162,25 +157,6 @@ func (r *recovery) write(name string, content []byte) error {
 	return err
 }
 
-// convert writes a snapshot in place of a journal of an older build, whose records have no running
-// checksum and which has no marks.
-func (r *recovery) convert(ctx context.Context) error {
-	d, err := memstore.NewDump(r.memory)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	end := r.trail.end
-	r.trail.end = r.marks.begun
-	r.trail.end.Segment, r.trail.end.Bytes, r.trail.end.Records = r.next-1, end.Bytes, end.Records
-	r.tail = 0
-	if r.snapshotSize, err = writeSnapshot(ctx, r.disk, entries(d, defaultPartBytes), r.trail.end); err != nil {
-		return fmt.Errorf("convert the journal of an older build: %w", err)
-	}
-	r.log.InfoContext(ctx, "The journal of an older build was converted: from now on it knows where it ends", "snapshot", snapshotName(r.trail.end.Segment))
-	return nil
-}
-
 // restore restores the snapshot that replaces the segments up to a number.
 func (r *recovery) restore(ctx context.Context, number int) error {
 	name := snapshotName(number)
@@ -198,6 +174,9 @@ func (r *recovery) restore(ctx context.Context, number int) error {
 		restore := false
 		if d.err == nil {
 			restore, d.err = o.next(d.frame, d.record)
+		}
+		if b, ok := d.record.(auditBlock); ok {
+			d.record = b.at(blockFile{r.disk, name, r.snapshotSize, d.frame.size()})
 		}
 		if restore {
 			d.err = d.record.apply(ctx, r.memory)
@@ -311,7 +290,7 @@ func (s *segment) follows(d decoded) error {
 // damaged says what cannot be read, where, and what it costs.
 func (s *segment) damaged(f frame, m *memstore.Store, cause error) error {
 	cause = fmt.Errorf("%w%s; %s", cause, s.trail.cost(m.Runs()), advice)
-	return damaged(segmentName(s.number), int64(s.offset), f.kind, s.raw[min(s.offset+headerOf(f.version), len(s.raw)):], cause)
+	return damaged(segmentName(s.number), int64(s.offset), f.kind, s.raw[min(s.offset+headerSize, len(s.raw)):], cause)
 }
 
 // damaged says which record of a file cannot be read, with the record as far as it is there.

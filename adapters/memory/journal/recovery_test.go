@@ -129,6 +129,47 @@ func TestATornTailIsCutAtEveryByte(t *testing.T) {
 	}
 }
 
+func TestASetupThatWasCutIsNotThereAtAll(t *testing.T) {
+	dir, set := t.TempDir(), theSetup()
+	s := openIn(t, dir, journal.Options{})
+	if err := s.SaveSetup(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	raw, err := os.ReadFile(filepath.Join(dir, journal.SegmentName(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := journal.Frames(raw)
+	if len(frames) != 2 || frames[1].Kind != "setup" {
+		t.Fatalf("the journal has %d records, want one of the setup", len(frames)-1)
+	}
+	for size := frames[1].Offset; size <= len(raw); size++ {
+		s, err := journal.OpenDisk(t.Context(), written(raw[:size]), journal.Options{})
+		if err != nil {
+			t.Fatalf("cut at %d: %v", size, err)
+		}
+		saved := 0
+		for _, c := range set.Workflows {
+			_, tenant := s.Tenant(t.Context(), c.Tenant)
+			_, account := s.Account(t.Context(), set.Accounts[0].ClientID)
+			_, workflow := s.Workflow(t.Context(), c.Tenant, c.Workflow.ID)
+			_, version := s.Version(t.Context(), c.Tenant, c.Workflow.ID, c.Added.Hash)
+			trail, _ := s.AuditEntries(t.Context(), c.Tenant, store.AuditQuery{Limit: 10})
+			for _, err := range []error{tenant, account, workflow, version} {
+				if err == nil {
+					saved++
+				}
+			}
+			saved += len(trail)
+		}
+		if want := 5 * min(1, size/len(raw)); saved != want {
+			t.Errorf("cut at %d of %d bytes: %d of 5 things are there, want %d", size, len(raw), saved, want)
+		}
+		closed(t, s)
+	}
+}
+
 func endsAt(frames []journal.Frame, offset int) bool {
 	for _, f := range frames {
 		if f.Offset+f.Size == offset {

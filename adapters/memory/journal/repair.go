@@ -231,7 +231,7 @@ func (c *check) cut(d disk) error {
 			return err
 		}
 	}
-	if err != nil || c.trail.old { // its next start makes the mark
+	if err != nil {
 		return err
 	}
 	marks, err := openMarks(d, c.trail.mark, cmp.Or(c.kept.Journal, newJournal()))

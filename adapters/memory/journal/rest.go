@@ -53,7 +53,7 @@ func entriesOf(r store.Record, partBytes int) iter.Seq2[entry, error] {
 	}
 	return func(yield func(entry, error) bool) {
 		saved, err := newRecordSaved(r)
-		yield(entry{kindRecord, saved}, err)
+		yield(entry{kind: kindRecord, record: saved}, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func entriesOfRun(r memstore.RunState, partBytes int) iter.Seq2[entry, error] {
 		for part := range r.History.Parts(partBytes) {
 			if part.Len() == total {
 				r.History = part
-				yield(entry{kindRecord, recordSaved{Run: newRunSaved(r)}}, nil)
+				yield(entry{kind: kindRecord, record: recordSaved{Run: newRunSaved(r)}}, nil)
 				return
 			}
 			raw, err := part.Encode()
@@ -82,9 +82,9 @@ func entriesOfRun(r memstore.RunState, partBytes int) iter.Seq2[entry, error] {
 				first.History = part
 				saved := newRunSaved(first)
 				saved.Rest = rest
-				e = entry{kindRecord, recordSaved{Run: saved}}
+				e = entry{kind: kindRecord, record: recordSaved{Run: saved}}
 			} else {
-				e = entry{kindRest, restSaved{
+				e = entry{kind: kindRest, record: restSaved{
 					Run: r.Ref.Run, Tenant: r.Ref.Tenant, From: from, Length: part.Len(), Events: history{History: part}, Rest: rest,
 				}}
 			}
@@ -102,13 +102,13 @@ func entriesOfWorkflow(r store.WorkflowRecord) iter.Seq2[entry, error] {
 		versions := r.Versions
 		first := min(len(versions), partVersions)
 		r.Versions = versions[:first:first]
-		if !yield(entry{kindRecord, recordSaved{Workflow: &r, Rest: len(versions) - first}}, nil) {
+		if !yield(entry{kind: kindRecord, record: recordSaved{Workflow: &r, Rest: len(versions) - first}}, nil) {
 			return
 		}
 		from := first
 		for part := range slices.Chunk(versions[first:], partVersions) {
 			rest := restSaved{Workflow: r.Workflow.ID, Tenant: r.Tenant, From: from, Length: len(part), Versions: part, Rest: len(versions) - from - len(part)}
-			if !yield(entry{kindRest, rest}, nil) {
+			if !yield(entry{kind: kindRest, record: rest}, nil) {
 				return
 			}
 			from += len(part)

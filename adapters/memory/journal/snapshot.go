@@ -42,10 +42,13 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	if err := cmp.Or(g.err, g.goesOn); err != nil {
 		return err
 	}
-	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes), g.end)
+	moved := &movedAudit{disk: s.writer.out.disk, name: snapshotName(g.end.Segment)}
+	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes, moved), g.end)
 	if err != nil {
 		return fmt.Errorf("write a snapshot of the journal: %w", err)
 	}
+	memstore.MoveAudit(s.memory, d, moved.blocks)
+	s.auditDue.Store(max(auditBytes, size/8))
 	s.writer.replaced(g, size)
 	if err := removeReplaced(s.writer.out.disk, g.end.Segment); err != nil {
 		return err
@@ -101,6 +104,7 @@ func (s *Store) snapshotWhenDue(eraseWithin time.Duration, rewritten bool) {
 		rewritten, erase = erase != nil, nil
 		if err := s.Snapshot(s.closing); err != nil && s.closing.Err() == nil {
 			s.writer.postpone()
+			s.auditDue.Store(memstore.AuditInMemory(s.memory) + auditBytes)
 			if rewritten {
 				erase = time.After(soon)
 			}
@@ -138,6 +142,7 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end 
 func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], end position) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var frame []byte
+	var offset int64
 	records, running := 0, sum(0) // the running checksum
 	write := func(e entry) error {
 		payload, err := encode(e.record)
@@ -147,10 +152,14 @@ func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], 
 		records++
 		frame = appendFrame(frame[:0], e.kind, running, payload)
 		running = follow(running, binary.LittleEndian.Uint32(frame[4:]))
+		if e.wrote != nil {
+			e.wrote(offset, len(frame))
+		}
+		offset += int64(len(frame))
 		_, err = w.Write(frame)
 		return err
 	}
-	if err := write(entry{kindSnapshot, snapshotBegun{end.Segment, end}}); err != nil {
+	if err := write(entry{kind: kindSnapshot, record: snapshotBegun{end.Segment, end}}); err != nil {
 		return err
 	}
 	for e, err := range of {
@@ -161,7 +170,7 @@ func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], 
 			return err
 		}
 	}
-	if err := write(entry{kindComplete, completed{records + 1}}); err != nil {
+	if err := write(entry{kind: kindComplete, record: completed{records + 1}}); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {

@@ -14,13 +14,19 @@ import (
 type entry struct {
 	kind   kind
 	record record
+	wrote  func(offset int64, size int) // gets the place of the frame once it is written; nil calls nothing
 }
 
 // entries returns the records of a snapshot without the first and the last.
-func entries(d *memstore.Dump, partBytes int) iter.Seq2[entry, error] {
+func entries(d *memstore.Dump, partBytes int, moved *movedAudit) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		if d.Source() != "" && !yield(entry{kindCopy, copySet{d.Source()}}, nil) {
+		if d.Source() != "" && !yield(entry{kind: kindCopy, record: copySet{d.Source()}}, nil) {
 			return
+		}
+		for e, err := range moved.entries(d) {
+			if !yield(e, err) || err != nil {
+				return
+			}
 		}
 		for r := range d.Records() {
 			for e, err := range entriesOf(r, partBytes) {
@@ -42,7 +48,7 @@ func entries(d *memstore.Dump, partBytes int) iter.Seq2[entry, error] {
 // snapshotBegun begins a snapshot.
 type snapshotBegun struct {
 	Segments int      `json:"segments"` // up to which segment the snapshot replaces them
-	After    position `json:"after"`    // the end of that segment, since version 2
+	After    position `json:"after"`    // the end of that segment
 }
 
 // completed ends a snapshot.
@@ -66,7 +72,7 @@ func (o *order) next(f frame, r record) (restore bool, err error) {
 	o.records++
 	head, isHead := r.(snapshotBegun)
 	end, isEnd := r.(completed)
-	follows := f.version == 1 || f.previous == o.sum
+	follows := f.previous == o.sum
 	o.sum = follow(f.previous, f.checksum)
 	if err := o.whole.next(r); err != nil {
 		return false, err
@@ -77,14 +83,9 @@ func (o *order) next(f frame, r record) (restore bool, err error) {
 	case o.records == 1 && (!isHead || head.Segments != o.number):
 		return false, errors.New("it does not begin this snapshot")
 	case o.records == 1:
-		return false, o.trail.snapshot(f, head, o.number)
+		return false, o.trail.snapshot(head, o.number)
 	case !follows:
 		return false, errChain
-	}
-	if err := o.trail.build(f); err != nil {
-		return false, err
-	}
-	switch {
 	case isEnd && end.Records == o.records:
 		o.complete = true
 		return false, nil

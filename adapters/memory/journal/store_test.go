@@ -33,8 +33,9 @@ func keepsTheContract(t *testing.T, o journal.Options) {
 		s := openIn(t, dir, o)
 		n := storereads.NewNames()
 		t.Cleanup(func() {
+			before := readsOf(t, n, s.Memory()) // while it can read its files
 			closed(t, s)
-			compared += sameReads(t, n, s.Memory(), openIn(t, dir, journal.Options{}))
+			compared += sameAs(t, n, before, openIn(t, dir, journal.Options{}))
 		})
 		return storereads.Noted{Store: s, CopyStore: s, Names: n}
 	})
@@ -43,22 +44,35 @@ func keepsTheContract(t *testing.T, o journal.Options) {
 	}
 }
 
-// sameReads fails the test unless a journal reads like a store in memory, and returns the
-// number of reads.
-func sameReads(t interface {
+// test is a test, or a random one.
+type test interface {
 	Context() context.Context
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
-}, n *storereads.Names, want *memstore.Store, got *journal.Store,
-) int {
+}
+
+// sameReads fails the test unless a journal reads like a store in memory, and returns the
+// number of reads.
+func sameReads(t test, n *storereads.Names, want *memstore.Store, got *journal.Store) int {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context()) // also in a cleanup
-	before, err := n.Read(ctx, want, piecesOf(want))
+	return sameAs(t, n, readsOf(t, n, want), got)
+}
+
+// readsOf returns every read of a store.
+func readsOf(t test, n *storereads.Names, s *memstore.Store) map[string]any {
+	t.Helper()
+	all, err := n.Read(context.WithoutCancel(t.Context()), s, piecesOf(s)) // also in a cleanup
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := n.Read(ctx, got, piecesOf(got.Memory()))
+	return all
+}
+
+// sameAs is sameReads with the reads that are wanted.
+func sameAs(t test, n *storereads.Names, before map[string]any, got *journal.Store) int {
+	t.Helper()
+	after, err := n.Read(context.WithoutCancel(t.Context()), got, piecesOf(got.Memory()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io"
 )
 
 // trail follows the records of a journal in their order.
@@ -12,7 +13,6 @@ type trail struct {
 	mark   *marked // nil if there is none
 	noMark error   // why
 	end    position
-	old    bool // the files are of a build that wrote neither marks nor running checksums
 	began  bool // a record was read
 	lost   bool // the next record that can be read begins anew, after damage
 	harmed bool // there was damage
@@ -25,41 +25,53 @@ func newTrail(d disk) (t trail, err error) {
 	if t.mark != nil {
 		t.end = position{Journal: t.mark.End.Journal, Sum: t.mark.End.Journal}
 	}
+	if err == nil && (t.mark == nil || t.mark.End.Segment == 0) {
+		err = refuseFirst(d)
+	}
 	return t, err
 }
 
-// Why a record that can be read does not follow.
-var (
-	errOld     = errors.New("it is of an older build, and stands among records of this one")
-	errNew     = errors.New("it is of a newer build than the records before it")
-	errForeign = errors.New("it is of another journal")
-	errChain   = errors.New("it does not follow from the record before it: records were removed, doubled or moved")
-)
+// errFirst is returned for a folder with a journal of version 1, whose records have no running checksum.
+var errFirst = errors.New("its records have version 1, which this build does not read: open the folder once with a build of commit " +
+	"184a68b0, which converts it")
 
-// build returns an error if a frame is of another build than the journal.
-func (t *trail) build(f frame) error {
-	old := f.version == 1
-	if !t.began {
-		t.began, t.old = true, old && (t.mark == nil || t.mark.End.Segment == 0)
+// refuseFirst returns errFirst if the journal begins with a record of version 1. The JSON in it comes 4 bytes earlier.
+func refuseFirst(d disk) error {
+	names, err := d.List()
+	if err != nil {
+		return fmt.Errorf("list the files: %w", err)
 	}
+	replaced, numbers := current(names)
+	name := snapshotName(replaced)
 	switch {
-	case t.lost:
-	case old && !t.old:
-		return errOld
-	case !old && t.old:
-		return errNew
+	case replaced > 0:
+	case len(numbers) == 0:
+		return nil
+	default:
+		name = segmentName(numbers[0])
+	}
+	f, err := d.Open(name)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", name, err)
+	}
+	var head [headerSize - 3]byte
+	_, err = io.ReadFull(f, head[:])
+	if err = errors.Join(err, f.Close()); err == nil && head[13] == 1 && head[14] == '{' {
+		return fmt.Errorf("%s: %w", name, errFirst)
 	}
 	return nil
 }
 
+// Why a record that can be read does not follow.
+var (
+	errForeign = errors.New("it is of another journal")
+	errChain   = errors.New("it does not follow from the record before it: records were removed, doubled or moved")
+)
+
 // snapshot begins with the first record of the snapshot that replaces the segments up to a number.
-func (t *trail) snapshot(f frame, head snapshotBegun, number int) error {
-	if err := t.build(f); err != nil {
-		return err
-	}
+func (t *trail) snapshot(head snapshotBegun, number int) error {
+	t.began = true
 	switch {
-	case t.old:
-		t.end.Segment = number
 	case t.mark != nil && head.After.Journal != t.mark.End.Journal:
 		return errForeign
 	case head.After.Segment != number:
@@ -72,9 +84,7 @@ func (t *trail) snapshot(f frame, head snapshotBegun, number int) error {
 
 // segment goes on with the first record of a segment.
 func (t *trail) segment(f frame, first record, number int) error {
-	if err := t.build(f); err != nil {
-		return err
-	}
+	t.began = true
 	head, ok := first.(begun)
 	if !ok || head.Segment != number {
 		return errors.New("it does not begin this segment")
@@ -83,7 +93,7 @@ func (t *trail) segment(f frame, first record, number int) error {
 		t.end = position{Journal: head.After.Journal, Sum: head.After.Sum}
 	}
 	switch {
-	case t.old || t.lost:
+	case t.lost:
 	case head.After.Journal != t.end.Journal:
 		return errForeign
 	case head.After.Segment == t.end.Segment && t.end.Bytes < head.After.Bytes:
@@ -92,10 +102,7 @@ func (t *trail) segment(f frame, first record, number int) error {
 	default:
 		return errChain
 	}
-	if !t.old {
-		t.end = head.After
-	}
-	t.lost = false
+	t.end, t.lost = head.After, false
 	t.end.Segment, t.end.Bytes = number, 0
 	t.pass(f)
 	return nil
@@ -103,13 +110,10 @@ func (t *trail) segment(f frame, first record, number int) error {
 
 // record goes on with the next record of a segment.
 func (t *trail) record(f frame) error {
-	if err := t.build(f); err != nil {
-		return err
-	}
 	if t.lost {
-		t.lost, t.end.Sum = f.version == 1 && !t.old, f.previous
+		t.lost, t.end.Sum = false, f.previous
 	}
-	if !t.old && f.previous != t.end.Sum {
+	if f.previous != t.end.Sum {
 		return errChain
 	}
 	t.end.Sum = follow(t.end.Sum, f.checksum)
@@ -163,17 +167,17 @@ func (t *trail) oneGroup(rest []byte) bool {
 	f, _ := readFrame(rest)
 	none := [headerSize]byte{}
 	switch {
-	case t.old || len(rest) < headerSize || [headerSize]byte(rest[:headerSize]) == none:
+	case len(rest) < headerSize || [headerSize]byte(rest[:headerSize]) == none:
 		return true
 	case f.kind == kindBegun:
 		return t.end.Bytes == 0
 	}
-	return f.kind <= kindRest && f.version == currentVersion && f.previous == t.end.Sum
+	return f.kind <= lastKind && f.version == currentVersion && f.previous == t.end.Sum
 }
 
 // missing returns an error if the journal has no mark and should have one.
 func (t *trail) missing() error {
-	if t.mark != nil || t.old || !t.began {
+	if t.mark != nil || !t.began {
 		return nil
 	}
 	return t.noMark

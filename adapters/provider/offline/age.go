@@ -5,6 +5,8 @@ package offline
 import (
 	"errors"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 type ageWith struct {
@@ -13,28 +15,30 @@ type ageWith struct {
 	MaxYears  *float64 `json:"max_years"`
 }
 
-// maxAge is the age in years above which a birth date is taken for a mistake. The oldest
-// person on record became 122.
-const maxAge = 130
-
 func judgeAge(w ageWith, today time.Time) (map[string]any, reason, error) {
 	if w.MinYears == nil && w.MaxYears == nil {
 		return nil, "", errors.New("offline.age: with.min_years or with.max_years is required")
 	}
-	birth, why := parseDate(w.BirthDate)
+	birth, why := parseBirth(w.BirthDate)
 	if why != "" {
 		return nil, why, nil
 	}
-	age := yearsBetween(birth, today)
-	if birth.After(today) || age > maxAge {
+	if !birthdate.Plausible(birth, today) {
 		return nil, "implausible", nil
 	}
-	data := map[string]any{"age": age}
+	first, last := birthdate.Range(birth)
+	if last.After(today) {
+		last = today
+	}
+	youngest, oldest := yearsBetween(last, today), yearsBetween(first, today)
+	data := map[string]any{"age": youngest}
 	switch {
-	case w.MinYears != nil && float64(age) < *w.MinYears:
+	case w.MinYears != nil && float64(oldest) < *w.MinYears:
 		return data, "too_young", nil
-	case w.MaxYears != nil && float64(age) > *w.MaxYears:
+	case w.MaxYears != nil && float64(youngest) > *w.MaxYears:
 		return data, "too_old", nil
+	case w.MinYears != nil && float64(youngest) < *w.MinYears, w.MaxYears != nil && float64(oldest) > *w.MaxYears:
+		return data, "incomplete", nil
 	}
 	return data, "", nil
 }

@@ -37,6 +37,7 @@ func Checks() map[string]verification.Provider {
 		"offline.bic":         newCheck("offline.bic", all, judgeBIC),
 		"offline.card_number": newCheck("offline.card_number", all, newCardNumberJudge()),
 		"offline.cin":         newCheck("offline.cin", all, newCINJudge()),
+		earlierRunsName:       newEarlierRuns(all),
 		"offline.email":       newCheck("offline.email", all, newEmailJudge()),
 		"offline.expiry":      newCheck("offline.expiry", all, judgeExpiry),
 		"offline.gstin":       newCheck("offline.gstin", all, judgeGSTIN),

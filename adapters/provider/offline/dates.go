@@ -5,6 +5,8 @@ package offline
 import (
 	"strings"
 	"time"
+
+	"github.com/verifyd/verifyd/internal/birthdate"
 )
 
 // parseDate parses YYYY-MM-DD.
@@ -18,6 +20,16 @@ func parseDate(s string) (time.Time, reason) {
 		return time.Time{}, reasonDate
 	}
 	return date, ""
+}
+
+// parseBirth returns a birth date as YYYY-MM-DD, or as YYYY-MM or YYYY if its day or month is not known.
+func parseBirth(s string) (string, reason) {
+	s = strings.TrimSpace(fold(s))
+	if len(s) < len(time.DateOnly) && birthdate.Is(s) {
+		return s, ""
+	}
+	_, why := parseDate(s)
+	return s, why
 }
 
 // dateIn returns the date of a time in a zone, as dates of checks are: at midnight in UTC,

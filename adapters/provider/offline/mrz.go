@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/country"
 )
 
@@ -90,10 +91,14 @@ func (z mrz) birthDate(date time.Time, given string) (birth time.Time, ok bool) 
 	if strings.Contains(z.birth, "<") {
 		return time.Time{}, true
 	}
-	if d, why := parseDate(given); why == "" && d.Format(mrzDate) == z.birth && !d.After(date) {
-		return d, true
+	birth, ok = z.date(z.birth, date)
+	if said, why := parseBirth(given); why == "" && ok && !birthdate.Agree(said, birth.Format(time.DateOnly)) {
+		earlier := birth.AddDate(-100, 0, 0)
+		if text := earlier.Format(time.DateOnly); birthdate.Agree(said, text) && birthdate.Plausible(text, date) {
+			return earlier, true
+		}
 	}
-	return z.date(z.birth, date)
+	return birth, ok
 }
 
 // date parses YYMMDD in the latest century in which it is not after a limit.
@@ -117,8 +122,8 @@ func differences(z mrz, w mrzWith, expiry mrzExpiry) []string {
 		}
 	}
 	compare("birth_date", w.BirthDate, func(given string) bool {
-		d, why := parseDate(given)
-		return why == "" && matchesDate(d.Format(mrzDate), z.birth)
+		date, why := parseBirth(given)
+		return why == "" && matchesDate(strings.ReplaceAll(date[2:], "-", ""), z.birth)
 	})
 	compare("document_number", w.DocumentNumber, func(given string) bool { return plainNumber(given) == plainNumber(z.number) })
 	compare("expiry_date", w.ExpiryDate, func(given string) bool {

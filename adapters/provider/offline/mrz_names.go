@@ -51,12 +51,15 @@ func spells(name, zone string, cut nameCut) bool {
 			if cut.end && ends[len(letters)] {
 				return true
 			}
-			if !unicode.IsLetter(letter) {
+			if !unicode.IsLetter(letter) || isApostrophe(letter) {
 				continue
 			}
 			next := map[int]bool{}
 			for end := range ends {
 				for _, spelling := range spellings(letter) {
+					if spelling == "" {
+						next[end] = true
+					}
 					for n := 1; n <= len(spelling) && strings.HasPrefix(letters[end:], spelling[:n]); n++ {
 						at := end + n
 						if n == len(spelling) {
@@ -78,19 +81,41 @@ func spells(name, zone string, cut nameCut) bool {
 // isBetweenWords reports whether a character of a name is between two words of it.
 func isBetweenWords(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) }
 
-// spellings returns how a zone may write an upper-case Latin letter: itself without
+// isApostrophe reports whether a letter is a mark of the letters around it, which a zone leaves out, such as the ʻ of Uzbek and Hawaiian
+// and the ʼ of Ukrainian.
+func isApostrophe(r rune) bool {
+	return unicode.Is(unicode.Lm, r) || strings.ContainsRune("ꞋɁʔ", r)
+}
+
+// spellings returns how a zone may write an upper-case Latin or Cyrillic letter: itself without
 // marks, or as issuers transliterate it. Letters of other scripts have none.
 func spellings(letter rune) []string {
 	known := map[rune][]string{
 		'Ä': {"AE", "A"}, 'Å': {"AA", "A"}, 'Ö': {"OE", "O"}, 'Ø': {"OE", "O"}, 'Ü': {"UE", "UXX", "U"}, 'Ñ': {"N", "NXX"},
-		'Æ': {"AE"}, 'Œ': {"OE"}, 'ẞ': {"SS"}, 'ß': {"SS"}, 'Þ': {"TH"}, 'Ð': {"D"}, 'Đ': {"D"}, 'Ħ': {"H"}, 'Ĳ': {"IJ"},
+		'Æ': {"AE"}, 'Œ': {"OE"}, 'ẞ': {"SS"}, 'ß': {"SS"}, 'Þ': {"TH"}, 'Ð': {"D"}, 'Đ': {"D", "DJ"}, 'Ħ': {"H"}, 'Ĳ': {"IJ"},
 		'Ł': {"L"}, 'Ŋ': {"N"}, 'Ŧ': {"T"}, 'Ə': {"E"},
 	}
 	if spelled, ok := known[letter]; ok {
 		return spelled
 	}
+	if unicode.Is(unicode.Cyrillic, letter) {
+		return cyrillic(letter)
+	}
 	if base := norm.NFD.String(string(letter))[:1]; isLetter(rune(base[0])) {
 		return []string{base}
 	}
 	return nil
+}
+
+// cyrillic returns how a zone may write an upper-case Cyrillic letter, by Doc 9303-3, section 6, table B, with the exceptions of single
+// languages, the Ъ of Bulgaria and the Й of Ukraine. An empty text is a letter that the zone leaves out.
+func cyrillic(letter rune) []string {
+	const table = " АA БB ВV ГG,H ҐG ЃG,GJ ДD ЂD,DJ ЕE ЁE,IO ЄIE,YE ЖZH,Z ЗZ ЅDZ ИI,Y ІI ЇI,YI ЙI,Y ЈJ КK ЌK,KJ ЛL ЉLJ МM НN ЊNJ ОO ПP РR СS ТT" +
+		" ЋC УU ЎU ФF ХKH,H ЦTS,C ЧCH,C ЏDZ,DJ ШSH,S ЩSHCH,SHT ЪIE,A, Ь ЫY ЭE ЮIU,YU ЯIA,YA ѪU ѴY ҒG "
+	_, rest, ok := strings.Cut(table, " "+string(letter))
+	if !ok {
+		return nil
+	}
+	written, _, _ := strings.Cut(rest, " ")
+	return strings.Split(written, ",")
 }

@@ -4,9 +4,6 @@ package offline
 
 import "strings"
 
-// mrzDate is the layout of a date in a zone.
-const mrzDate = "060102"
-
 // The formats of zones.
 const (
 	formatTD1   = "TD1"

@@ -28,6 +28,20 @@ func TestAge(t *testing.T) {
 		{with{"birth_date": "1959-11-22", "max_years": 66.0}, `failed too_old {"age":67}`},
 		{with{"birth_date": "1990-05-17", "min_years": 18.0, "max_years": 36.0}, `passed {"age":36}`},
 		{with{"birth_date": "1990-05-17", "min_years": 37.0, "max_years": 60.0}, `failed too_young {"age":36}`},
+		// Of a date without a day or a month, every possible day must fit.
+		{adult("1990"), `passed {"age":35}`},
+		{adult("1990-05"), `passed {"age":36}`},
+		{adult("2009"), `failed too_young {"age":16}`},
+		{adult("2008"), `failed incomplete {"age":17}`},
+		{adult("2008-11"), `failed incomplete {"age":17}`},
+		{adult("2008-10"), `passed {"age":18}`},
+		{adult("2026"), `failed too_young {"age":0}`},
+		{adult("2027"), `failed implausible`},
+		{adult("1990-13"), "failed date"},
+		{with{"birth_date": "1960", "max_years": 65.0}, `failed incomplete {"age":65}`},
+		{with{"birth_date": "1959", "max_years": 65.0}, `failed too_old {"age":66}`},
+		{adult("0001-01-01"), "failed implausible"},
+		{adult("1900-01-01"), "failed implausible"},
 	})
 }
 

@@ -249,7 +249,7 @@ func (c *compiler) expression(path, text, kind string) (eval value, reads []stri
 
 func (c *compiler) describe(d config, p *compiled) verification.ProviderDescription {
 	described := verification.ProviderDescription{
-		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with,
+		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with, Screens: d.Screens,
 	}
 	responses := []responseConfig{d.Response}
 	if d.Poll != nil && d.Poll.Response != nil {

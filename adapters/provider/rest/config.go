@@ -14,6 +14,7 @@ type (
 	config struct {
 		Type     string          `json:"type"`
 		Summary  string          `json:"summary"`
+		Screens  bool            `json:"screens"`
 		BaseURL  string          `json:"base_url"`
 		CA       string          `json:"ca"`
 		Auth     authConfig      `json:"auth"`

@@ -130,10 +130,15 @@ func (r *response) result(a vendorResponse, vars map[string]any, needs []string)
 		if err != nil && undecided.why == "" {
 			undecided.why = c.name + ": " + err.Error()
 		}
-		switch holds, _ := v.(bool); {
+		holds, fault := holding(c.name, v)
+		elsewhere := !c.byStatus && (a.status < 200 || a.status > 299)
+		switch {
+		case fault != "" && !elsewhere:
+			undecided.fault = fault
+			return verification.CheckResult{}, undecided
 		case !holds:
 			continue
-		case !c.byStatus && (a.status < 200 || a.status > 299):
+		case elsewhere:
 			undecided.fault = cmp.Or(undecided.fault, c.name+" holds for 2xx only, because it does not read response.status")
 			continue
 		}
@@ -150,6 +155,16 @@ func (r *response) result(a vendorResponse, vars map[string]any, needs []string)
 		return result, err
 	}
 	return verification.CheckResult{}, undecided
+}
+
+// holding reports whether a condition holds whose value is v. A value that is missing does not hold. fault says what is wrong
+// with any other value that is neither true nor false.
+func holding(name string, v any) (holds bool, fault string) {
+	holds, ok := v.(bool)
+	if v == nil || ok {
+		return holds, ""
+	}
+	return false, name + " must be true or false, and its value is not"
 }
 
 // redirectOf returns the URL that a response with 2xx leads the customer to; empty for none.

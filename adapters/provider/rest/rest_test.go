@@ -550,15 +550,15 @@ func TestCallsAreSpacedByTheRate(t *testing.T) {
 func TestAProviderDescribesItself(t *testing.T) {
 	v := start(t)
 	p, ok := v.provider(map[string]any{
-		"summary": "Checks a PAN.",
-		"with":    map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}, "number": map[string]any{"type": "string"}}},
+		"summary": "Checks a PAN.", "screens": true,
+		"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}, "number": map[string]any{"type": "string"}}},
 	}).(verification.Describer)
 	if !ok {
 		t.Fatal("the provider does not describe itself")
 	}
 	want := verification.ProviderDescription{
-		Summary: "Checks a PAN.",
-		With:    verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
+		Summary: "Checks a PAN.", Screens: true,
+		With: verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
 		Data: verification.Data(`{"additionalProperties":false,"properties":{"name_match":{"title":"Match","type":"number","x-unit":"of 1"},` +
 			`"registered":{"type":"string"}},"required":["name_match"],"type":"object"}`),
 	}

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -64,19 +65,30 @@ func (p *compiled) returned(parameters map[string]string) (verification.CheckRes
 	for name, v := range parameters {
 		values[name] = v
 	}
-	holds := func(v value) bool {
+	holds := func(name string, v value) (bool, error) {
 		if v == nil {
-			return false
+			return false, nil
 		}
-		result, err := v(map[string]any{"parameters": values}) // it does not hold for a parameter that is not there
-		yes, _ := result.(bool)
-		return err == nil && yes
+		result, err := v(map[string]any{"parameters": values})
+		if missing, ok := errors.AsType[AbsentError](err); ok && missing.Absent() {
+			return false, nil // it does not hold for a parameter that is not there
+		}
+		if err != nil {
+			return false, verification.Invalid("return", name+": "+err.Error())
+		}
+		yes, fault := holding(name, result)
+		if fault != "" {
+			return false, verification.Invalid("return", fault)
+		}
+		return yes, nil
 	}
-	switch {
-	case holds(p.returns.failed):
-		return verification.CheckResult{Outcome: verification.OutcomeFailed}, nil
-	case p.returns.pending == nil, holds(p.returns.pending):
-		return verification.CheckResult{Outcome: verification.OutcomePending}, nil
+	failed, err := holds("return.failed", p.returns.failed)
+	if failed || err != nil {
+		return verification.CheckResult{Outcome: verification.OutcomeFailed}, err
+	}
+	pending, err := holds("return.pending", p.returns.pending)
+	if pending || err != nil || p.returns.pending == nil {
+		return verification.CheckResult{Outcome: verification.OutcomePending}, err
 	}
 	return verification.CheckResult{}, verification.Invalid("return", "no condition of return holds")
 }

@@ -76,3 +76,30 @@ func TestAVendorLeadsTheCustomerAway(t *testing.T) {
 		t.Errorf("a return without meaning: %v, want ErrInvalid", err)
 	}
 }
+
+func TestAReturnIsTrueOrFalseOrAnError(t *testing.T) {
+	for _, row := range []struct{ failed, pending, outcome, err string }{
+		{"has(parameters.error)", "has(parameters.code)", "failed", ""},
+		{"has(parameters.nothing)", "has(parameters.code)", "pending", ""},
+		{"parameters.nothing", "has(parameters.code)", "pending", ""}, // what is missing does not hold
+		{"parameters.error", "true", "", "return.failed must be true or false"},
+		{"false", "parameters.code", "", "return.pending must be true or false"},
+		{"parameters.code > 5", "true", "", "return.failed: "},
+	} {
+		text := strings.ReplaceAll(leading, "%URL%", "https://vendor.example")
+		text = strings.ReplaceAll(text, "parameters.error == 'access_denied'", row.failed)
+		text = strings.ReplaceAll(text, "parameters.code != ''", row.pending)
+		p, err := rest.New("vendor", verification.Data(text), rest.Options{Expressions: expression.New(), Secret: secrets, Now: time.Now})
+		if err != nil {
+			t.Fatalf("%s: %v", row.failed, err)
+		}
+		receiver, ok := p.(verification.ReturnReceiver)
+		if !ok {
+			t.Fatal("the provider receives no returns")
+		}
+		got, err := receiver.ReceiveReturn(t.Context(), verification.PollRequest{}, map[string]string{"code": "1", "error": "access_denied"})
+		if row.err == "" && (err != nil || string(got.Outcome) != row.outcome) || row.err != "" && (err == nil || !strings.Contains(err.Error(), row.err)) {
+			t.Errorf("failed: %s, pending: %s: %+v, %v, want %s%s", row.failed, row.pending, got, err, row.outcome, row.err)
+		}
+	}
+}

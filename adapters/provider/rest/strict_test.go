@@ -66,6 +66,58 @@ func TestABodyWithTwoMeaningsIsRefused(t *testing.T) {
 	}
 }
 
+// Each row is a condition, and what becomes of a body of {"holder": "Asha Rao", "n": 1, "none": null, "yes": true, "no": false}.
+func TestAConditionIsTrueOrFalseOrAnError(t *testing.T) {
+	const body = `{"holder":"Asha Rao","n":1,"none":null,"yes":true,"no":false,"list":[],"object":{}}`
+	named := func(condition string) string {
+		return "responded with 200: response." + condition + " must be true or false, and its value is not"
+	}
+	v := start(t)
+	for _, row := range []struct{ condition, text, outcome, err string }{
+		{"passed", "has(response.body.holder)", "passed", ""},
+		{"passed", "has(response.body.no)", "passed", ""},
+		{"passed", "has(response.body.nothing)", "failed", ""},
+		{"passed", "response.body.yes", "passed", ""},
+		{"passed", "response.body.no", "failed", ""},
+		{"passed", "response.body.nothing", "failed", ""}, // what is missing does not hold
+		{"passed", "response.body.none", "failed", ""},
+		{"passed", "response.body.?nothing", "failed", ""},
+		{"passed", "response.body.holder", "", named("passed")},
+		{"passed", "response.body.n", "", named("passed")},
+		{"passed", "response.body.?holder", "", named("passed")},
+		{"passed", "response.body.list", "", named("passed")},
+		{"passed", "response.body.object", "", named("passed")},
+		{"pending", "response.body.holder", "", named("pending")},
+		{"no_coverage", "response.body.holder", "", named("no_coverage")},
+		{"no_coverage", "has(response.body.holder)", "no_coverage", ""},
+		{"inconclusive", "response.body.n", "", named("inconclusive")},
+		{"failed", "response.body.n", "", named("failed")},
+		{"failed", "has(response.body.n)", "failed", ""},
+	} {
+		changes := map[string]any{"response.pending": "has(response.body.id)", "response.passed": "false", "response.failed": "true", "response.data": nil}
+		changes["response."+row.condition] = row.text
+		got, err := answered(t, v.provider(changes), "200", "application/json", body)
+		switch {
+		case row.err == "" && (err != nil || string(got.Outcome) != row.outcome):
+			t.Errorf("%s: %s: %+v, %v, want %s", row.condition, row.text, got, err, row.outcome)
+		case row.err != "" && (err == nil || !strings.HasSuffix(err.Error(), row.err) || kindOf(err) != permanent):
+			t.Errorf("%s: %s: %v, want a permanent error %q", row.condition, row.text, err, row.err)
+		}
+	}
+	changes := map[string]any{"response.data": map[string]any{
+		"found": map[string]any{"value": "has(response.body.holder)", "type": "boolean"}, "more": map[string]any{"value": "has(response.body.more)", "type": "boolean"},
+	}, "response.pending": nil, "response.passed": "response.status == 200", "poll": nil}
+	got, err := answered(t, v.provider(changes), "200", "application/json", body)
+	if diff := cmp.Diff(map[string]any{"found": true, "more": false}, got.Data); diff != "" || err != nil {
+		t.Errorf("data of the type boolean: %v (-want +got):\n%s", err, diff)
+	}
+	// A condition that is not tried for a status does not hide what the status says.
+	if _, err := answered(t, v.provider(map[string]any{"response.passed": "response.body.holder"}), "503", "application/json", body); err == nil ||
+		kindOf(err) != transient {
+		t.Errorf("503 with a body that names a holder: %v, want a transient error", err)
+	}
+}
+
 func TestABodyThatIsRefusedKeepsTheKindOfItsStatus(t *testing.T) {
 	v := start(t)
 	for status, want := range map[string]string{"503": transient, "404": permanent, "200": permanent} {

@@ -4,6 +4,7 @@ package screening_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +117,61 @@ func TestTheDigestTellsThatAnEntryHasChanged(t *testing.T) {
 		c.change(&changed)
 		if got := digest(changed); (got == want) != c.same || got == "" {
 			t.Errorf("%s: digest %s, before %s", name, got, want)
+		}
+	}
+}
+
+func TestAClearedEntryStaysClearedUnderAnotherID(t *testing.T) {
+	moved, merged := viktor, viktor
+	moved.ID, moved.Formerly = "NK-2", []string{"NK-1", "viktor"}
+	merged.ID, merged.Formerly, merged.Topics = "NK-2", []string{"viktor"}, []string{"sanction"}
+	request := verification.CheckRequest{With: map[string]any{"list": "sanctions", "kind": "person", "name": "Viktor Zamoyskov"}}
+	hit := func(e watchlist.Entry) (cleared, hits []verification.Hit) {
+		t.Helper()
+		p := screening.NewProvider(watchlist.ListsOf("sanctions", watchlist.ListOf(e)), time.Now)
+		again, err := p.Rescreen(t.Context(), "sanctions", request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again.Cleared, again.Hits
+	}
+	_, first := hit(viktor)
+	request.Cleared = []verification.ClearedHit{{List: "sanctions", Entry: "viktor", Digest: first[0].Digest}}
+	if cleared, hits := hit(moved); len(hits) != 0 || len(cleared) != 1 || cleared[0].ID != "viktor" {
+		t.Errorf("with another id: cleared %+v, hits %+v; want it cleared under the id of the decision", cleared, hits)
+	}
+	if _, hits := hit(merged); len(hits) != 1 || !hits[0].Was("viktor", hits[0].Digest) {
+		t.Errorf("with another id and another topic: %+v, want a hit", hits)
+	}
+	moved.Formerly = []string{"NK-1"}
+	if _, hits := hit(moved); len(hits) != 1 {
+		t.Errorf("of another entity that says the same: %+v, want a hit", hits)
+	}
+}
+
+func TestAClearedLineStaysClearedWithoutItsNumber(t *testing.T) {
+	l, err := watchlist.Read(t.Context(), strings.NewReader("name,birth_date\nPiotr Exempel,\nViktor Zamoyskov,1961\n"), watchlist.Format{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := screening.NewProvider(watchlist.ListsOf("own", l), time.Now)
+	request := verification.CheckRequest{With: map[string]any{"list": "own", "kind": "person", "name": "Viktor Zamoyskov"}}
+	first, err := p.Rescreen(t.Context(), "own", request)
+	if err != nil || len(first.Hits) != 1 {
+		t.Fatalf("%+v, %v; want a hit", first, err)
+	}
+	for _, c := range []struct {
+		entry, digest string
+		hits          int
+	}{
+		{"line-77", first.Hits[0].Digest, 0}, // as runs of before have it
+		{"line-77", "another", 1},
+		{"line-77", "", 1},
+		{"person-77", first.Hits[0].Digest, 1},
+	} {
+		request.Cleared = []verification.ClearedHit{{List: "own", Entry: c.entry, Digest: c.digest}}
+		if again, err := p.Rescreen(t.Context(), "own", request); err != nil || len(again.Hits) != c.hits {
+			t.Errorf("cleared as %s, %s: %d hits, %v; want %d", c.entry, c.digest, len(again.Hits), err, c.hits)
 		}
 	}
 }

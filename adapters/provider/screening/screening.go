@@ -81,7 +81,7 @@ func NewProvider(lists *Lists, now func() time.Time) *Provider {
 // as the thresholds and the policy say. A name that could not be compared as a whole has
 // analysis_ok false. If the list is too old, source_ok is false.
 func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
-	w, err := p.read(r.With)
+	w, err := p.read(r)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
 	}
@@ -154,6 +154,10 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 		return nil, false, judged{}, fmt.Errorf("%s: with.name: %w", ProviderName, err)
 	}
 	found.doubts = append(doubts, w.doubts...)
+	if list.Lacks > 0 {
+		found.doubts = append(found.doubts,
+			fmt.Sprintf("the list lost more than half of its entries (%d of %d), and nobody has accepted this version", list.Lacks, list.Entries+list.Lacks))
+	}
 	for _, m := range all {
 		t := w.policy.treat(m)
 		switch {
@@ -163,7 +167,7 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 			found.cleared = append(found.cleared, m)
 		case t == noted:
 			found.noted = append(found.noted, m)
-		case slices.Contains(known, verification.ClearedHit{List: name, Entry: m.ID, Digest: m.Digest}):
+		case isCleared(name, m, known):
 			found.decided = append(found.decided, m)
 		default:
 			found.hits = append(found.hits, m)
@@ -171,6 +175,21 @@ func (p *Provider) search(w searchWith, name string, known []verification.Cleare
 		}
 	}
 	return list, old, found, nil
+}
+
+// isCleared reports whether reviewers have cleared an entry. If they did so under an earlier id, the hit gets that id,
+// so that the run names the decision.
+func isCleared(list string, m *watchlist.Match, known []verification.ClearedHit) bool {
+	if slices.Contains(known, verification.ClearedHit{List: list, Entry: m.ID, Digest: m.Digest}) {
+		return true
+	}
+	i := slices.IndexFunc(known, func(c verification.ClearedHit) bool {
+		return c.List == list && verification.Hit(m.Hit).Was(c.Entry, c.Digest)
+	})
+	if i >= 0 {
+		m.ID = known[i].Entry
+	}
+	return i >= 0
 }
 
 // matches returns the entries that are like the subject, as each of its kinds, the best
@@ -209,7 +228,8 @@ func (w searchWith) clears(s watchlist.Subject, m *watchlist.Match) bool {
 	return slices.Contains(w.ClearOn, "birth_date") && !m.Identified && s.Kind == names.Person && watchlist.Clears(s.BirthDate, m.BirthDates)
 }
 
-// ListVersions returns the version in use of each list; nil if the lists are not known.
+// ListVersions returns the version in use of each list; nil if the lists are not known. No run is screened again
+// against a version that waits to be accepted.
 func (p *Provider) ListVersions() map[string]string {
 	if p.lists == nil {
 		return nil
@@ -217,7 +237,7 @@ func (p *Provider) ListVersions() map[string]string {
 	versions := map[string]string{}
 	for _, name := range p.lists.Names() {
 		versions[name] = ""
-		if l, _ := p.lists.List(name, p.now()); l != nil {
+		if l, _ := p.lists.List(name, p.now()); l != nil && l.Lacks == 0 {
 			versions[name] = l.Version
 		}
 	}
@@ -226,7 +246,7 @@ func (p *Provider) ListVersions() map[string]string {
 
 // Rescreen searches a list for the name in the check's `with`, by the same rules as Check.
 func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.ScreeningResult, error) {
-	w, err := p.read(r.With)
+	w, err := p.read(r)
 	if err != nil {
 		return verification.ScreeningResult{}, err
 	}

@@ -202,6 +202,7 @@ func TestWhatACustomerWritesIsNoError(t *testing.T) {
 		nameless = "the name has no letter and no digit: it was not compared"
 		kindless = "the kind is neither person nor company: both were searched"
 		born     = "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared"
+		nobody   = "the birth date is in the future, more than 130 years ago or a date that a system writes for none: it was not compared"
 	)
 	p := screening.NewProvider(opened(t), time.Now)
 	for _, tc := range []struct {
@@ -222,6 +223,13 @@ func TestWhatACustomerWritesIsNoError(t *testing.T) {
 		{"kind", nil, []string{kindless}},
 		{"birth_date", "1.2.1970", []string{born}},
 		{"birth_date", "1970-13-01", []string{born}},
+		{"birth_date", "2513-02-01", []string{nobody}},
+		{"birth_date", "1391-12-13", []string{nobody}},
+		{"birth_date", "9999-12-31", []string{nobody}},
+		{"birth_date", "0001-01-01", []string{nobody}},
+		{"birth_date", "1900-01-01", []string{nobody}},
+		{"birth_date", "1970", nil},
+		{"birth_date", "1970-02", nil},
 		{"birth_date", "", nil},
 		{"identifiers", map[string]any{"passport": []any{nil, ""}}, nil},
 	} {
@@ -451,6 +459,51 @@ func TestABirthDateClearsOnlyIfTheCheckSaysSo(t *testing.T) {
 	}
 }
 
+// A date on which nobody can have been born clears no entry and lowers no score. What is in the future depends on the day on which
+// the run started, in the zone of its tenant.
+func TestADateThatNobodyHasClearsNobody(t *testing.T) {
+	start := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC) // the 29th in Kolkata
+	entry := watchlist.Entry{ID: "1", Name: "Melkior Tarnovaltan", Person: true, BirthDates: []string{"1961-03-14"}}
+	p := screening.NewProvider(watchlist.ListsOf("l", watchlist.ListOf(entry)), time.Now)
+	for _, tc := range []struct {
+		kind, date, zone string
+		compared         bool
+	}{
+		{"person", "2026-11-29", "", false},
+		{"person", "2026-11-29", "Asia/Kolkata", true},
+		{"person", "2026-11-28", "", true},
+		{"person", "2569-03-14", "", false},
+		{"person", "1380-09-28", "", false},
+		{"person", "1339-12-23", "", false},
+		{"person", "0001-01-01", "", false},
+		{"person", "1900-01-01", "", false},
+		{"person", "1895-10", "", false},
+		{"person", "1895-12", "", true},
+		{"person", "1990", "", true},
+		{"company", "1795-11-29", "", true},
+	} {
+		for _, name := range []string{"Melkior Tarnovaltan", "Melkior Tarnoveltan"} {
+			r, err := p.Check(t.Context(), verification.CheckRequest{StartedAt: start, Zone: tc.zone, With: map[string]any{
+				"list": "l", "kind": tc.kind, "name": name, "birth_date": tc.date, "clear_on": []any{"birth_date"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			doubts, _ := r.Data["not_compared"].([]string)
+			if len(doubts) == 0 != tc.compared || !tc.compared && (r.Data["analysis_ok"] != false || idsOf(r, "cleared") != "") {
+				t.Errorf("%s, a %s of %s in %q: %v, want compared %t", name, tc.kind, tc.date, tc.zone, r.Data, tc.compared)
+			}
+			without, err := p.Check(t.Context(), verification.CheckRequest{StartedAt: start, With: map[string]any{"list": "l", "kind": tc.kind, "name": name}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !tc.compared && (idsOf(r, "hits") != "1" || r.Data["score"] != without.Data["score"]) {
+				t.Errorf("%s of %s: score %v, want %v as without a date", name, tc.date, r.Data["score"], without.Data["score"])
+			}
+		}
+	}
+}
+
 func TestThePolicyDecidesByTopic(t *testing.T) {
 	policy := map[string]any{
 		"sanction": map[string]any{"review_at": 0.85, "fail_at": 0.99}, "pep": "review", "relative": "note", "crime": "fail",
@@ -564,5 +617,22 @@ func TestAShortPartFailsNoCheck(t *testing.T) {
 		if err != nil || result.Outcome != want || result.Data["analysis_ok"] != false {
 			t.Errorf("%s: %s, %v, %v, want %s and a hit", name, result.Outcome, result.Data, err, want)
 		}
+	}
+}
+
+func TestAListThatNobodyAcceptedPassesNobody(t *testing.T) {
+	cut := watchlist.ListOf(watchlist.Entry{ID: "1", Name: "Viktor Zamoyskov", Person: true})
+	cut.Version, cut.Lacks = "v2", 399
+	p := screening.NewProvider(watchlist.ListsOf("l", cut), time.Now)
+	r, err := p.Check(t.Context(), verification.CheckRequest{With: map[string]any{"list": "l", "kind": "person", "name": "Asha Rao"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"the list lost more than half of its entries (399 of 400), and nobody has accepted this version"}
+	if r.Outcome != verification.OutcomePassed || r.Data["analysis_ok"] != false || !cmp.Equal(r.Data["not_compared"], any(want)) {
+		t.Errorf("outcome %s, data %v, want it flagged with a sentence", r.Outcome, r.Data)
+	}
+	if got := p.ListVersions(); got["l"] != "" {
+		t.Errorf("ListVersions() = %v, want no version, so that no run is screened again against it", got)
 	}
 }

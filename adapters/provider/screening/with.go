@@ -9,10 +9,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/verifyd/verifyd/internal/birthdate"
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
+	"github.com/verifyd/verifyd/verification"
 )
 
 type searchWith struct {
@@ -49,9 +52,9 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-func (p *Provider) read(values map[string]any) (w searchWith, err error) {
+func (p *Provider) read(r verification.CheckRequest) (w searchWith, err error) {
 	w.ReviewAt = watchlist.ReviewAt
-	if err := p.with.Read(values, &w); err != nil {
+	if err := p.with.Read(r.With, &w); err != nil {
 		return w, err
 	}
 	otherwise := thresholds{ReviewAt: w.ReviewAt}
@@ -67,21 +70,39 @@ func (p *Provider) read(values map[string]any) (w searchWith, err error) {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", ProviderName, err)
 	}
-	p.readValues(&w)
+	p.readValues(&w, p.day(r))
 	return w, err
+}
+
+// day returns the day by which the birth date of a check is judged: that on which its run started, in the zone of the tenant.
+func (p *Provider) day(r verification.CheckRequest) time.Time {
+	started := r.StartedAt
+	if started.IsZero() {
+		started = p.now()
+	}
+	if zone, err := time.LoadLocation(r.Zone); err == nil {
+		started = started.In(zone)
+	}
+	return started
 }
 
 // readValues reads what a customer may have written. A value that cannot be compared is a
 // doubt, and the search does without it.
-func (p *Provider) readValues(w *searchWith) {
+func (p *Provider) readValues(w *searchWith, today time.Time) {
 	w.kinds = []names.Kind{w.Kind}
 	if w.Kind != names.Person && w.Kind != names.Company {
 		w.kinds = []names.Kind{names.Person, names.Company}
 		w.doubts = append(w.doubts, "the kind is neither person nor company: both were searched")
 	}
-	if w.BirthDate != "" && !watchlist.IsDate(w.BirthDate) {
+	switch {
+	case w.BirthDate == "":
+	case !birthdate.Is(w.BirthDate):
 		w.BirthDate = ""
 		w.doubts = append(w.doubts, "the birth date is not YYYY, YYYY-MM or YYYY-MM-DD: it was not compared")
+	case w.Kind != names.Company && !birthdate.Plausible(w.BirthDate, today):
+		w.BirthDate = ""
+		w.doubts = append(w.doubts, fmt.Sprintf(
+			"the birth date is in the future, more than %d years ago or a date that a system writes for none: it was not compared", birthdate.MaxAge))
 	}
 	var codes []string
 	unknown := 0

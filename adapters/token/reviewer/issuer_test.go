@@ -49,7 +49,7 @@ func TestABearerTokenReadsBackUnderAnyKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := b.Verify(signed, noon.Add(time.Hour-time.Nanosecond))
-			want := reviewer.Claims{Reviewer: ada("Ada Lovelace 👩‍💻"), ExpiresAt: noon.Add(time.Hour)}
+			want := reviewer.Claims{Reviewer: ada("Ada Lovelace 👩‍💻"), IssuedAt: noon, ExpiresAt: noon.Add(time.Hour)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v; bearer (-want +got):\n%s", err, diff)
 			}

@@ -31,6 +31,7 @@ const (
 type Claims struct {
 	verification.Reviewer
 
+	IssuedAt  time.Time // whole seconds; zero if the token does not say
 	ExpiresAt time.Time
 }
 
@@ -129,7 +130,7 @@ func (t unverified) validate(issuer, audience string, of tenantOf, skew time.Dur
 		return Claims{}, refused("it is not meant for this", errors.New("its exp is after the year 9999"))
 	}
 	if of.only != "" && !t.claims.Has(of.claim) {
-		return Claims{Reviewer: verification.Reviewer{Tenant: of.only}, ExpiresAt: expiry.UTC()}, nil
+		return Claims{Reviewer: verification.Reviewer{Tenant: of.only}, IssuedAt: issuedAt(t), ExpiresAt: expiry.UTC()}, nil
 	}
 	tenant, err := verification.ParseTenantID(t.text(of.claim))
 	switch {
@@ -138,7 +139,16 @@ func (t unverified) validate(issuer, audience string, of tenantOf, skew time.Dur
 	case of.only != "" && tenant != of.only:
 		return Claims{}, refused("it is not meant for this", errors.New("it names another tenant"))
 	}
-	return Claims{Reviewer: verification.Reviewer{Tenant: tenant}, ExpiresAt: expiry.UTC()}, nil
+	return Claims{Reviewer: verification.Reviewer{Tenant: tenant}, IssuedAt: issuedAt(t), ExpiresAt: expiry.UTC()}, nil
+}
+
+// issuedAt returns the claim iat, or zero.
+func issuedAt(t unverified) time.Time {
+	at, _ := t.claims.IssuedAt()
+	if at.IsZero() {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 // text returns a claim that is a string, or "".

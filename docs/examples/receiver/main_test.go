@@ -1,4 +1,4 @@
-// Both receivers, with notices that the reference library of Standard Webhooks signs.
+// The receivers, with notices that the reference library of Standard Webhooks signs.
 
 package main
 
@@ -42,17 +42,30 @@ func TestTheReceiverInNode(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("Node.js is not installed")
 	}
+	runs(t, "node", "receiver.mjs")
+}
+
+func TestTheReceiverInPython(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("Python is not installed")
+	}
+	runs(t, "python3", "receiver.py")
+}
+
+// runs runs a receiver, and exchanges notices with it.
+func runs(t *testing.T, program, file string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	node := exec.CommandContext(ctx, "node", "receiver.mjs")
-	node.Env = append(os.Environ(), "WEBHOOK_SECRET="+secret, "LISTEN=0")
+	receiver := exec.CommandContext(ctx, program, file)
+	receiver.Env = append(os.Environ(), "WEBHOOK_SECRET="+secret, "LISTEN=0")
 	var out strings.Builder
-	node.Stdout = &out
-	stderr, err := node.StderrPipe()
+	receiver.Stdout = &out
+	stderr, err := receiver.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := node.Start(); err != nil {
+	if err := receiver.Start(); err != nil {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stderr).ReadString('\n')
@@ -61,10 +74,10 @@ func TestTheReceiverInNode(t *testing.T) {
 		t.Fatalf("the first line is %q, %v", line, err)
 	}
 	exchange(t, "http://127.0.0.1:"+port)
-	if err := node.Process.Kill(); err != nil {
+	if err := receiver.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = node.Wait() // it was killed
+	_ = receiver.Wait() // it was killed
 	if out.String() != "run_1 run.completed of person-1\n" {
 		t.Errorf("printed %q, want one notice", out.String())
 	}

@@ -172,7 +172,7 @@ func (l profile) history(w filledWorkflow, n int, started, now time.Time, pace f
 // because no work is queued for it.
 func resting(events []rules.Event) []rules.Event {
 	for len(events) > 2 {
-		switch events[len(events)-1].Fact.(type) {
+		switch events[len(events)-1].Fact.(type) { //nolint:gochecksumtype // only these wait for a person
 		case rules.CustomerAwaited, rules.ReviewAsked:
 			return events
 		}

@@ -80,8 +80,9 @@ func (s sums) add(w verification.WorkflowID, measures []store.Measure) {
 // write adds the sums to those of the tenant.
 func (s sums) write(ctx context.Context, tx pgx.Tx, tenant [16]byte) error {
 	const take = `
-INSERT INTO verifyd.measures AS m SELECT * FROM incoming_measures
-ON CONFLICT (tenant_id, workflow_id, name, day, md5(key), version) DO UPDATE SET count = m.count + excluded.count`
+INSERT INTO verifyd.measures AS m
+SELECT tenant_id, workflow_id, name, day, key, version, count, md5(key)::uuid FROM incoming_measures
+ON CONFLICT (tenant_id, workflow_id, name, day, key_hash, version) DO UPDATE SET count = m.count + excluded.count`
 	var values [][]any
 	flush := func() error {
 		err := copyThrough(ctx, tx, "incoming_measures", []string{"tenant_id", "workflow_id", "name", "day", "key", "version", "count"}, values, take)

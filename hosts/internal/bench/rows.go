@@ -57,7 +57,8 @@ func makeIncoming(ctx context.Context, tx pgx.Tx) error {
 CREATE TEMPORARY TABLE incoming_runs (LIKE verifyd.runs) ON COMMIT DROP;
 CREATE TEMPORARY TABLE incoming_histories (LIKE verifyd.run_events) ON COMMIT DROP;
 CREATE TEMPORARY TABLE incoming_claims (LIKE verifyd.claims) ON COMMIT DROP;
-CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP`
+CREATE TEMPORARY TABLE incoming_measures (LIKE verifyd.measures) ON COMMIT DROP;
+ALTER TABLE incoming_measures ALTER key_hash DROP NOT NULL`
 	_, err := tx.Exec(ctx, tables)
 	return err
 }

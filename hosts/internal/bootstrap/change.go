@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -19,8 +20,10 @@ type Change struct {
 	// Workflow, and VersionHash of its newest version, are set only for a workflow.
 	Workflow    verification.WorkflowID `json:"workflow_id,omitempty"`
 	VersionHash string                  `json:"version_hash,omitempty"`
-	// Warnings say what may be wrong in a workflow, each on a line with its position.
-	Warnings []string `json:"warnings,omitempty"`
+	// WebhookReplaced reports whether the lifecycle webhook of an earlier file was replaced.
+	WebhookReplaced bool `json:"webhook_replaced,omitempty"`
+	// Warnings say what may be wrong in a workflow.
+	Warnings []definition.Diagnostic `json:"warnings,omitempty"`
 }
 
 // Kind is the kind of an entry.
@@ -54,16 +57,25 @@ func written(there bool) Outcome {
 }
 
 // AuditOf returns the entries of the audit trail for changes that an actor made at a time. Those of workflows are left
-// out for an operator, whom the engine knows: it has recorded them.
+// out for an operator, whom the engine knows: it has recorded them, except that a webhook was replaced.
 func AuditOf(changes []Change, by verification.Actor, at time.Time) (all []store.AuditEntry) {
 	at = at.UTC().Truncate(time.Microsecond)
 	for _, c := range changes {
 		e := store.AuditEntry{Tenant: c.Tenant, ID: store.AuditID(at, rand.Text()), At: at, Actor: by, Subject: c.Name, Detail: string(c.Outcome)}
+		if c.WebhookReplaced {
+			replaced := e
+			replaced.ID, replaced.Action, replaced.Detail = store.AuditID(at, rand.Text()), store.AuditWorkflowSaved, "lifecycle webhook replaced"
+			all = append(all, replaced)
+		}
 		switch {
 		case c.Outcome == Unchanged, c.Kind == KindWorkflow && by.Kind != verification.ActorSystem:
 			continue
 		case c.Kind == KindTenant:
 			e.Action = store.AuditTenantSaved
+		case c.Kind == KindAccount && c.Outcome == Created:
+			e.Action = store.AuditAccountCreated
+		case c.Kind == KindAccount && c.Outcome == Disabled:
+			e.Action = store.AuditAccountDisabled
 		case c.Kind == KindAccount:
 			e.Action = store.AuditAccountSaved
 		case c.Kind == KindWorkflow:

@@ -12,14 +12,23 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
-// Ledger records the files that were applied to a database, and who runs with them.
-type Ledger interface {
+// Ledger records the files that were applied to a database, who runs with them, what was accepted of the
+// lists that they name, and which reviewers were signed out.
+type Ledger interface { //nolint:interfacebloat // what hosts share beside the store
 	AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error)
 	SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error
 	Hosts(ctx context.Context) ([]pgadmin.Host, error)
+	AcceptedLists(ctx context.Context) ([]pgadmin.AcceptedList, error)
+	// SaveAcceptedList adds to what was accepted of a list, see AcceptedList.With.
+	SaveAcceptedList(ctx context.Context, l pgadmin.AcceptedList) error
+	// SignOuts returns the last sign-out of each reviewer.
+	SignOuts(ctx context.Context) ([]pgadmin.SignOut, error)
+	// SaveSignOut signs a reviewer out.
+	SaveSignOut(ctx context.Context, s pgadmin.SignOut) error
 }
 
 // Hash identifies what a file says: two files with the same content have the same hash,
@@ -76,11 +85,11 @@ func Newer(ctx context.Context, l Ledger, hash, self string) (pgadmin.AppliedFil
 	return applied[0], nil
 }
 
-// Record makes a file that was applied the newest one of a database.
-func Record(ctx context.Context, l Ledger, hash string, n Names) error {
+// FileOf returns a file with this hash and these names.
+func FileOf(hash string, n Names) (store.AppliedFile, error) {
 	raw, err := json.Marshal(n)
 	if err != nil {
-		return fmt.Errorf("encode the names of the bootstrap file: %w", err)
+		return store.AppliedFile{}, fmt.Errorf("encode the names of the bootstrap file: %w", err)
 	}
-	return l.SaveAppliedFile(ctx, pgadmin.AppliedFile{Hash: hash, Names: string(raw)})
+	return store.AppliedFile{Hash: hash, Names: string(raw)}, nil
 }

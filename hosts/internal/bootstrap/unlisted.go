@@ -49,7 +49,7 @@ func NamesOf(b definition.Bootstrap, p Providers) Names {
 	return n
 }
 
-// ParseNames returns the names that Record saved.
+// ParseNames returns the names of a file that was applied.
 func ParseNames(text string) (n Names, err error) {
 	err = json.Unmarshal([]byte(text), &n)
 	return n, err

@@ -17,6 +17,8 @@ type HostFacts struct {
 	// the versions of lists, by name. A provider of one tenant has the name TENANT/NAME.
 	Providers map[string]string `json:"providers,omitempty"`
 	Lists     map[string]string `json:"lists,omitempty"`
+	// ShrunkLists are the versions of lists that wait to be accepted, by the names of the lists.
+	ShrunkLists map[string]ShrunkList `json:"shrunk_lists,omitempty"`
 	// Keys are the ids of the signing keys. The first one signs.
 	Keys      []string `json:"keys,omitempty"`
 	PublicURL string   `json:"public_url,omitempty"`
@@ -49,10 +51,16 @@ type HostFacts struct {
 	MemoryLimits []int64 `json:"memory_limits,omitempty"`
 	// FullTenants are tenants whose share of the memory or of the disk is full.
 	FullTenants []string `json:"full_tenants,omitempty"`
+	// FullTrails are tenants whose audit trail has no room for more reads.
+	FullTrails []string `json:"full_trails,omitempty"`
 	// NoLedger says that no ledger has what was redacted and deleted. ErasuresFailed counts the runs of a store
 	// that was restored which could not be erased again.
 	NoLedger       bool `json:"no_ledger,omitempty"`
 	ErasuresFailed int  `json:"erasures_failed,omitempty"`
+	// LedgerProblem is what the host found wrong with the ledger, and LedgerOwed counts the entries that it does not
+	// have yet.
+	LedgerProblem string `json:"ledger_problem,omitempty"`
+	LedgerOwed    int    `json:"ledger_owed,omitempty"`
 	// RedactionsPending counts redactions that are not complete, and RedactionPending is the age of the oldest
 	// one.
 	RedactionsPending int           `json:"redactions_pending,omitempty"`
@@ -61,8 +69,22 @@ type HostFacts struct {
 	EraseWithin time.Duration `json:"erase_within,omitempty"`
 	// RetentionLate is how long something is due that retention has not reached.
 	RetentionLate time.Duration `json:"retention_late,omitempty"`
+	// RetentionGrace is how long the policy before a change still keeps runs.
+	RetentionGrace time.Duration `json:"retention_grace,omitempty"`
+	// ManualClock is the time of a host whose clock is manual; zero for the system's.
+	ManualClock time.Time `json:"manual_clock,omitzero"`
+	// Unkeyed is how many workflows have runs whose search keys are not made anew.
+	Unkeyed int `json:"unkeyed,omitempty"`
 	// ClockAhead is how far the clock of the host is ahead of the clock of the database.
 	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
+}
+
+// ShrunkList is a version of a list that lost more than half of the accepted entries.
+type ShrunkList struct {
+	Version  string `json:"version"`
+	Entries  int    `json:"entries"`
+	Accepted int    `json:"accepted"`
+	InUse    bool   `json:"in_use,omitempty"` // the host has no other version
 }
 
 // MaxClockSkew is the difference to the clock of the database at which a host warns.
@@ -149,6 +171,10 @@ func Differences(hosts []ComparedHost) (all []Difference) {
 		{
 			"reports are printed in different scripts", "give all hosts the same --font-dir and font packages: a report may look different on another host",
 			func(h ComparedHost) string { return strings.Join(h.Scripts, " ") },
+		},
+		{
+			"--retention-grace differs", "give all hosts the same --retention-grace: the shortest one decides when a changed policy removes runs",
+			func(h ComparedHost) string { return h.RetentionGrace.String() },
 		},
 		{"the builds differ", "use one build, unless an upgrade is under way", func(h ComparedHost) string { return h.Build }},
 	} {

@@ -113,6 +113,12 @@ func (f Folder) SearchKey() string { return f.path("search-key") }
 // AppliedFiles returns the file that lists the bootstrap files that were applied.
 func (f Folder) AppliedFiles() string { return f.path("applied-files.json") }
 
+// AcceptedLists returns the file that says what was accepted of the lists that are screened against.
+func (f Folder) AcceptedLists() string { return f.path("accepted-lists.json") }
+
+// SignOuts returns the file that says which reviewers were signed out.
+func (f Folder) SignOuts() string { return f.path("sign-outs.json") }
+
 // Socket returns the address at which the host that has the folder serves operators: a Unix
 // socket, which only the user of the host can open.
 func (f Folder) Socket() string { return f.path("operator.sock") }

@@ -207,9 +207,9 @@ func startLarge(ctx context.Context, s *site) {
 	if s.store == Memory {
 		total = min(total, 600) // all of them are kept
 	}
-	input := `{"padding":"` + strings.Repeat("x", size) + `"}`
+	body := []byte(`{"reference_id":"person-1","input":{"padding":"` + strings.Repeat("x", size) + `"}}`)
 	s.flood(ctx, 32, total, s.scale.Beside, func(ctx context.Context, n int) error {
-		err := s.start(ctx, n, oneCheck, input)
+		err := s.startEncoded(ctx, n, oneCheck, body)
 		if err == nil {
 			s.attacker.kept.Add(size)
 		}

@@ -3,6 +3,7 @@
 package noisy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,18 @@ func newClients(id string, hosts []*process.Host) (all []*client.Client, err err
 // start starts a run and waits for it to rest.
 func start(ctx context.Context, c *client.Client, workflow verification.WorkflowID, input string, wait time.Duration) (apitypes.Run, error) {
 	return c.StartRun(ctx, workflow, client.StartRequest{ReferenceID: "person-1", Input: json.RawMessage(input), Wait: &wait})
+}
+
+// startEncoded is start with a body as it is sent: the bystander's client, which shares the process, would wait for its encoding.
+func (s *site) startEncoded(ctx context.Context, n, workflow int, body []byte) error {
+	address := s.hosts[n%len(s.hosts)].API + "/v1/workflows/" + string(idOf(attackerTenant, workflow)) + "/runs"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header = http.Header{"Client-Id": {attackerID}, "X-Api-Key": {apiKey}, "Content-Type": {"application/json"}, "Prefer": {"wait=0"}}
+	_, err = visit(r, http.StatusAccepted)
+	return err
 }
 
 // cause returns why a request failed, in a few words that are the same for equal

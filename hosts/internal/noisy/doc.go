@@ -4,11 +4,12 @@
 // while the attacker causes load of one kind: lists with a large offset, many reports at
 // once, large inputs, large uploads, definitions that are expensive to execute, a slow
 // vendor, or a receiver of webhooks that never responds. A control occupies the
-// processors without calling the hosts.
+// processors without calling the hosts. Large bodies are encoded before, because the
+// clients of both tenants share this process.
 //
 //	make noisy
 //
-// prints the table of docs/notes/2026-11-performance.md. `go test` runs a short version, which only
+// prints a table; docs/performance.md says what it showed. `go test` runs a short version, which only
 // tests that the bystander is served. Everything stays on the loopback interface,
 // and each attack is bounded in count and time.
 package noisy

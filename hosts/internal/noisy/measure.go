@@ -51,7 +51,7 @@ type Scale struct {
 	FilesOfAPost int           // files of 10 MB in each of them
 }
 
-// Full is the scale of the table in docs/notes/2026-11-performance.md.
+// Full is the scale of the table in docs/performance.md.
 func Full() Scale {
 	return Scale{
 		Alone: 15 * time.Second, Beside: 25 * time.Second, Rate: 8, Timeout: 30 * time.Second,

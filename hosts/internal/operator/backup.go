@@ -80,7 +80,7 @@ func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to
 			return nil
 		case name == inJournal, d.IsDir() && strings.HasPrefix(d.Name(), "."): // unfinished files
 			return fs.SkipDir
-		case name == filepath.Base(folder.Erasures()):
+		case strings.HasPrefix(name, filepath.Base(folder.Erasures())): // see datadir.Folder.Erasures
 			return nil
 		case d.IsDir():
 			return a.folder(name)

@@ -86,19 +86,39 @@ func (c *Client) StartedRuns(
 	return one[[]rules.Summary](ctx, c, "StartedRuns", t, w, after, before, limit)
 }
 
-// RetentionMark implements Ports.
-func (c *Client) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-	return one[store.RetentionMark](ctx, c, "RetentionMark", t, w)
+// Row implements Ports.
+func (c *Client) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+	return one[store.Record](ctx, c, "Row", kind, key)
 }
 
-// SaveRetentionMark implements Ports.
-func (c *Client) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
-	return c.call(ctx, "SaveRetentionMark", nil, m)
+// Change implements Ports.
+func (c *Client) Change(ctx context.Context, rows []store.Record) error {
+	return c.call(ctx, "Change", nil, rows)
 }
 
 // Forget implements Ports.
 func (c *Client) Forget(ctx context.Context, before store.Ages, limit int) (int, error) {
 	return one[int](ctx, c, "Forget", before, limit)
+}
+
+// LedgerMark implements Ports.
+func (c *Client) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
+	return one[store.LedgerMark](ctx, c, "LedgerMark")
+}
+
+// SaveLedgerMark implements Ports.
+func (c *Client) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
+	return c.call(ctx, "SaveLedgerMark", nil, was, mark, owed)
+}
+
+// OwedErasures implements Ports.
+func (c *Client) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
+	return one[[]verification.Erasure](ctx, c, "OwedErasures", limit)
+}
+
+// ErasuresNoted implements Ports.
+func (c *Client) ErasuresNoted(ctx context.Context, numbers []int64) error {
+	return c.call(ctx, "ErasuresNoted", nil, numbers)
 }
 
 // Workflow implements Ports.
@@ -161,6 +181,11 @@ func (c *Client) Accounts(ctx context.Context, t verification.TenantID) ([]verif
 	return one[[]verification.Account](ctx, c, "Accounts", t)
 }
 
+// SaveSetup implements Ports.
+func (c *Client) SaveSetup(ctx context.Context, s store.Setup) error {
+	return c.call(ctx, "SaveSetup", nil, s)
+}
+
 // IdempotencyRecord implements Ports.
 func (c *Client) IdempotencyRecord(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error) {
 	return one[store.IdempotencyRecord](ctx, c, "IdempotencyRecord", t, k, now)
@@ -209,6 +234,26 @@ func (c *Client) AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error
 // SaveAppliedFile implements Ports.
 func (c *Client) SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error {
 	return c.call(ctx, "SaveAppliedFile", nil, f)
+}
+
+// AcceptedLists implements Ports.
+func (c *Client) AcceptedLists(ctx context.Context) ([]pgadmin.AcceptedList, error) {
+	return one[[]pgadmin.AcceptedList](ctx, c, "AcceptedLists")
+}
+
+// SaveAcceptedList implements Ports.
+func (c *Client) SaveAcceptedList(ctx context.Context, l pgadmin.AcceptedList) error {
+	return c.call(ctx, "SaveAcceptedList", nil, l)
+}
+
+// SignOuts implements Ports.
+func (c *Client) SignOuts(ctx context.Context) ([]pgadmin.SignOut, error) {
+	return one[[]pgadmin.SignOut](ctx, c, "SignOuts")
+}
+
+// SaveSignOut implements Ports.
+func (c *Client) SaveSignOut(ctx context.Context, s pgadmin.SignOut) error {
+	return c.call(ctx, "SaveSignOut", nil, s)
 }
 
 // Health implements Ports.

@@ -22,8 +22,10 @@ func options() json.Options {
 	return json.JoinOptions(
 		json.FormatNilSliceAsNull(true), json.FormatNilMapAsNull(true), jsonv1.FormatDurationAsNano(true),
 		jsonv1.OmitEmptyWithLegacySemantics(true), json.RejectUnknownMembers(true), jsontext.PreserveRawStrings(true),
-		json.WithMarshalers(json.JoinMarshalers(json.MarshalFunc(encodeEvents), json.MarshalFunc(encodeWork), json.MarshalFunc(encodeField))),
-		json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFunc(decodeEvents), json.UnmarshalFunc(decodeWork), json.UnmarshalFunc(decodeField))),
+		json.WithMarshalers(json.JoinMarshalers(
+			json.MarshalFunc(encodeEvents), json.MarshalFunc(encodeWork), json.MarshalFunc(encodeField), json.MarshalFunc(encodeRow))),
+		json.WithUnmarshalers(json.JoinUnmarshalers(
+			json.UnmarshalFunc(decodeEvents), json.UnmarshalFunc(decodeWork), json.UnmarshalFunc(decodeField), json.UnmarshalFunc(decodeRow))),
 	)
 }
 
@@ -84,6 +86,19 @@ func encodeField(f verification.FieldError) ([]byte, error) { return json.Marsha
 
 func decodeField(raw []byte, f *verification.FieldError) error {
 	return json.Unmarshal(raw, (*field)(f))
+}
+
+func encodeRow(r store.Record) ([]byte, error) {
+	return json.Marshal(map[store.RecordKind]any{store.KindOf(r): r})
+}
+
+func decodeRow(raw []byte, r *store.Record) error {
+	var row map[store.RecordKind]jsontext.Value // with one entry, or null
+	err := json.Unmarshal(raw, &row)
+	for kind, value := range row {
+		*r, err = store.DecodeRow(kind, func(into any) error { return json.Unmarshal(value, into, json.RejectUnknownMembers(true)) })
+	}
+	return err
 }
 
 // failure is an error. An error that is no verification.Error has only a message.

@@ -1,4 +1,4 @@
-// The small files of a data folder: signing keys, and the bootstrap files that were applied.
+// The small files of a data folder: signing keys, the bootstrap files that were applied, and what was accepted of lists.
 
 package operator
 
@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,51 +32,111 @@ func (k keyFile) SigningKeys(context.Context, func() ([]byte, error)) ([]byte, e
 	return raw, err
 }
 
-// ledger is a file with the bootstrap files that were applied, the newest first.
+// ledger are the files with the bootstrap files that were applied, the newest first, and with what was accepted of
+// lists, by their names.
 type ledger struct {
-	mu   sync.Mutex
-	file string
+	mu sync.Mutex
+	of datadir.Folder
 }
 
 // maxAppliedFiles is the maximum number of files that are listed.
 const maxAppliedFiles = 100
 
-func (l *ledger) read(ctx context.Context) ([]pgadmin.AppliedFile, error) {
+// The advice for files that are damaged.
+const (
+	withoutApplied  = "the next start with a bootstrap file makes it again, without the files of before"
+	withoutSignOuts = "then reviewers who were signed out have their sessions again"
+	withoutAccepted = "the next start makes it again, and then a list that was cut meanwhile counts as whole"
+)
+
+// AppliedFiles implements Ports.
+func (l *ledger) AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.readLocked(ctx)
+	return readAll[pgadmin.AppliedFile](ctx, l.of.AppliedFiles(), withoutApplied)
 }
 
-func (l *ledger) readLocked(ctx context.Context) (all []pgadmin.AppliedFile, err error) {
-	raw, err := os.ReadFile(l.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the applied bootstrap files: %w", err)
-	}
-	if err := json.Unmarshal(raw, &all); err != nil {
-		return nil, fmt.Errorf("read the applied bootstrap files: %s: %w; restore the file from a backup, or remove it: the next start with a bootstrap file makes it again, without the files of before",
-			l.file, err)
-	}
-	return all, ctx.Err()
-}
-
-func (l *ledger) save(ctx context.Context, f pgadmin.AppliedFile) error {
+// SaveAppliedFile implements Ports.
+func (l *ledger) SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all, err := l.readLocked(ctx)
+	all, err := readAll[pgadmin.AppliedFile](ctx, l.of.AppliedFiles(), withoutApplied)
 	if err != nil {
 		return err
 	}
 	f.AppliedAt = time.Now().UTC()
 	all = slices.DeleteFunc(all, func(old pgadmin.AppliedFile) bool { return old.Hash == f.Hash })
 	all = slices.Insert(all, 0, f)
-	raw, err := json.MarshalIndent(all[:min(len(all), maxAppliedFiles)], "", "  ")
+	return writeAll(l.of.AppliedFiles(), all[:min(len(all), maxAppliedFiles)])
+}
+
+// AcceptedLists implements Ports.
+func (l *ledger) AcceptedLists(ctx context.Context) ([]pgadmin.AcceptedList, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return readAll[pgadmin.AcceptedList](ctx, l.of.AcceptedLists(), withoutAccepted)
+}
+
+// SaveAcceptedList implements Ports.
+func (l *ledger) SaveAcceptedList(ctx context.Context, later pgadmin.AcceptedList) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, err := readAll[pgadmin.AcceptedList](ctx, l.of.AcceptedLists(), withoutAccepted)
 	if err != nil {
-		return fmt.Errorf("encode the applied bootstrap files: %w", err)
+		return err
 	}
-	return replace(l.file, append(raw, '\n'))
+	i, found := slices.BinarySearchFunc(all, later.List, func(a pgadmin.AcceptedList, name string) int { return strings.Compare(a.List, name) })
+	if !found {
+		all = slices.Insert(all, i, pgadmin.AcceptedList{})
+	}
+	all[i] = all[i].With(later)
+	return writeAll(l.of.AcceptedLists(), all)
+}
+
+// SignOuts implements Ports.
+func (l *ledger) SignOuts(ctx context.Context) ([]pgadmin.SignOut, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return readAll[pgadmin.SignOut](ctx, l.of.SignOuts(), withoutSignOuts)
+}
+
+// SaveSignOut implements Ports.
+func (l *ledger) SaveSignOut(ctx context.Context, s pgadmin.SignOut) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, err := readAll[pgadmin.SignOut](ctx, l.of.SignOuts(), withoutSignOuts)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(old pgadmin.SignOut) bool { return old.Tenant == s.Tenant && old.Identity == s.Identity })
+	if len(all) >= pgadmin.MaxSignOuts {
+		return pgadmin.TooManySignOuts()
+	}
+	return writeAll(l.of.SignOuts(), append(all, s))
+}
+
+// readAll reads a file with a JSON array; none if there is no file.
+func readAll[T any](ctx context.Context, file, without string) (all []T, err error) {
+	raw, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("read %s: %w; restore the file from a backup, or remove it: %s", file, err, without)
+	}
+	return all, ctx.Err()
+}
+
+// writeAll replaces a file with a JSON array.
+func writeAll[T any](file string, all []T) error {
+	raw, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", file, err)
+	}
+	return replace(file, append(raw, '\n'))
 }
 
 // replace replaces a file at once, so that no reader sees a part of it. Only the user of the

@@ -19,10 +19,10 @@ import (
 type Held struct {
 	*journal.Store
 	keyFile
+	ledger
 
 	folder datadir.Folder
 	host   Host
-	ledger ledger
 }
 
 // Host is the host that holds a folder. The zero Host is none.
@@ -35,7 +35,7 @@ type Host struct {
 
 // Hold returns the data of a folder. Close closes the journal.
 func Hold(folder datadir.Folder, j *journal.Store, host Host) *Held {
-	return &Held{Store: j, keyFile: keyFile{folder}, folder: folder, host: host, ledger: ledger{file: folder.AppliedFiles()}}
+	return &Held{Store: j, keyFile: keyFile{folder}, folder: folder, host: host, ledger: ledger{of: folder}}
 }
 
 // Append implements Ports.
@@ -64,6 +64,15 @@ func (h *Held) HoldPass(ctx context.Context, p store.RescreenPass, now time.Time
 	held, err := h.Store.HoldPass(ctx, p, now)
 	h.wake()
 	return held, err
+}
+
+// SaveSetup implements Ports. It lists the file once the journal has its changes.
+func (h *Held) SaveSetup(ctx context.Context, s store.Setup) error {
+	err := h.Store.SaveSetup(ctx, s)
+	if err != nil || s.DryRun || s.File == (store.AppliedFile{}) {
+		return err
+	}
+	return h.SaveAppliedFile(ctx, pgadmin.AppliedFile{Hash: s.File.Hash, Names: s.File.Names})
 }
 
 func (h *Held) wake() {
@@ -105,14 +114,4 @@ func (h *Held) RunTenants(ctx context.Context, id verification.RunID) (found []v
 		}
 	}
 	return found, nil
-}
-
-// AppliedFiles implements Ports.
-func (h *Held) AppliedFiles(ctx context.Context) ([]pgadmin.AppliedFile, error) {
-	return h.ledger.read(ctx)
-}
-
-// SaveAppliedFile implements Ports.
-func (h *Held) SaveAppliedFile(ctx context.Context, f pgadmin.AppliedFile) error {
-	return h.ledger.save(ctx, f)
 }

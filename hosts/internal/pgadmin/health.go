@@ -38,6 +38,10 @@ type Health struct {
 	OverdueRuns int64
 	// PendingDeliveries wait for another attempt; FailedDeliveries have failed for good.
 	PendingDeliveries, FailedDeliveries int64
+	// MeasuresWait is how long the oldest measures wait to be added up; 0 for none. BrokenMeasures is how many rows of
+	// measures cannot be added up.
+	MeasuresWait   time.Duration
+	BrokenMeasures int64
 }
 
 // LateAfter is how late work may be in normal operation.
@@ -54,7 +58,9 @@ SELECT current_setting('server_version'),
     (SELECT min(due_at) FROM verifyd.work WHERE ` + lateWork + `),
     (SELECT count(*) FROM verifyd.work WHERE lost_leases >= 2),
     (SELECT count(*) FROM verifyd.work w JOIN verifyd.runs r ON r.tenant_id = w.tenant_id AND r.id = w.run_id
-        WHERE w.kind = '` + string(store.WorkExpire) + `' AND w.due_at < $2 AND r.expires_at < $1)`
+        WHERE w.kind = '` + string(store.WorkExpire) + `' AND w.due_at < $2 AND r.expires_at < $1),
+    coalesce(extract(epoch FROM now() - (SELECT min(logged_at) FROM verifyd.measure_log WHERE NOT broken)), 0)::float8,
+    (SELECT count(*) FROM verifyd.measure_log WHERE broken)`
 
 const lateWork = "kind IN ('" + string(store.WorkAdvance) + "', '" + string(store.WorkAnnounce) + "') AND due_at < $1"
 
@@ -65,11 +71,13 @@ func (d Database) Health(ctx context.Context, now func() time.Time) (Health, err
 	err := d.bounded(ctx, everyTenant, snapshot(), func(ctx context.Context, tx pgx.Tx) error {
 		at := now()
 		var oldest pgtype.Timestamptz
+		var measures float64
 		err := tx.QueryRow(ctx, readHealth, at.Add(-LateAfter), at.Add(LateAfter)).Scan(&h.ServerVersion, &h.MaxConnections,
-			&h.Connections, &h.BypassesRLS, &h.LateWork, &oldest, &h.RepeatedlyLost, &h.OverdueRuns)
+			&h.Connections, &h.BypassesRLS, &h.LateWork, &oldest, &h.RepeatedlyLost, &h.OverdueRuns, &measures, &h.BrokenMeasures)
 		if err != nil {
 			return err
 		}
+		h.MeasuresWait = time.Duration(max(0, measures) * float64(time.Second))
 		if oldest.Valid {
 			h.OldestDue = oldest.Time.UTC()
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
@@ -24,6 +26,21 @@ func TestHealthOfAnEmptyDatabase(t *testing.T) {
 	}
 	if h.LateWork != 0 || !h.OldestDue.IsZero() || h.OverdueRuns != 0 || h.PendingDeliveries != 0 || h.FailedDeliveries != 0 {
 		t.Errorf("Health() = %+v, want nothing overdue", h)
+	}
+}
+
+func TestHealthTellsOfMeasuresThatAreNotAddedUp(t *testing.T) {
+	s := fresh(t)
+	for _, row := range []string{"now() - interval '10 minutes', false", "now() - interval '1 minute', false", "now() - interval '1 hour', true", "now(), true"} {
+		must(t, named(t, s, func(ctx context.Context, tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "INSERT INTO verifyd.measure_log (tenant_id, measures, logged_at, broken) SELECT $1::uuid, '[]', "+row, string(tenantNumber(1)))
+			return err
+		}))
+	}
+	h, err := pgadmin.Of(s).Health(t.Context(), time.Now)
+	must(t, err)
+	if h.BrokenMeasures != 2 || h.MeasuresWait < 10*time.Minute || h.MeasuresWait > 15*time.Minute {
+		t.Errorf("Health() = %+v, want 2 broken measures, and others that wait for 10 minutes", h)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Host is a process on the database, and when it was last seen.
@@ -66,11 +67,5 @@ func (d Database) AppliedFiles(ctx context.Context) (all []AppliedFile, err erro
 
 // SaveAppliedFile makes a bootstrap file the newest one that was applied.
 func (d Database) SaveAppliedFile(ctx context.Context, f AppliedFile) error {
-	const statement = `INSERT INTO verifyd.applied_files (hash, applied_at, names) VALUES ($1, clock_timestamp(), $2)
-ON CONFLICT (hash) DO UPDATE SET applied_at = excluded.applied_at, names = excluded.names`
-	err := d.bounded(ctx, noTenant, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, statement, f.Hash, f.Names)
-		return err
-	})
-	return pgerror.Translate("save the applied file", err)
+	return d.store.SaveSetup(ctx, store.Setup{File: store.AppliedFile{Hash: f.Hash, Names: f.Names}})
 }

@@ -30,7 +30,7 @@ func Names() map[string]string {
 		"acme":       id + "aa",
 		"onboarding": id + "01", "records": id + "02", "reviewed": id + "03", "located": id + "04", "twice": id + "05",
 		"lenient": id + "06", "draft": id + "07", "hooked": id + "08", "broken": id + "09", "strict": id + "0a", "late": id + "0b", "four_eyes": id + "0c",
-		"owners": id + "0d", "screened": id + "0e", "typed": id + "0f", "echoed": id + "10", "sent": id + "11", "sent_echoed": id + "12", "compared": id + "13",
-		"foreign": id + "f1", "retired": id + "f2", "papers": id + "f3", "due": id + "f4",
+		"owners": id + "0d", "screened": id + "0e", "typed": id + "0f", "echoed": id + "10", "sent": id + "11", "sent_echoed": id + "12", "compared": id + "13", "asked": id + "14",
+		"foreign": id + "f1", "retired": id + "f2", "papers": id + "f3", "due": id + "f4", "partners": id + "f5", "skipped": id + "f6",
 	}
 }

@@ -170,7 +170,7 @@ func (h *host) serve(t testing.TB, store store.Store, documents verification.Doc
 		Documents: documents, Sanitize: media.Sanitize,
 	}, engine.Options{PublicURL: h.url, StartWait: 50 * time.Millisecond, SearchKey: []byte(strings.Repeat("k", 32))})
 	check(t, err)
-	_, err = bootstrap.Apply(t.Context(), h.bootstrap, e, store, func(verification.Tenant) {}) // as at each start of a host
+	_, err = bootstrap.Apply(t.Context(), h.bootstrap, e, store, bootstrap.Options{}) // as at each start of a host
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan struct{})

@@ -22,7 +22,7 @@ func TestACheckOfADeadHostIsDispatchedAgain(t *testing.T) {
 	if err := first.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	completed(ctx, t, second, r.ID)
 	all, err := readHistories(t.Context(), s.connect(t))

@@ -72,7 +72,7 @@ func (crashingVendor) Check(_ context.Context, r verification.CheckRequest) (ver
 // serveEngine serves until all runs have ended. The first process makes the runs; with VERIFYD_SOAK_CRASHES one
 // more, which ends its host.
 func serveEngine(at string) (err error) {
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
 	s, err := openEngineStore(ctx, at)
 	if err != nil {
@@ -160,9 +160,9 @@ func engineEnds(t *testing.T, p *process.Process) error {
 	select {
 	case <-p.Ended():
 		return p.Err()
-	case <-time.After(3 * time.Minute):
+	case <-time.After(6 * time.Minute):
 		_ = p.Cmd.Process.Kill()
-		t.Fatal("a host did not end its runs within 3 minutes")
+		t.Fatal("a host did not end its runs within 6 minutes")
 		return nil
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// stuckAfter is the maximum gap after the last failure that affected a run.
-const stuckAfter = 30 * time.Second
+// stuckAfter is the maximum gap after the last failure that affected a run: three leases.
+const stuckAfter = time.Minute
 
 // hostFailure is a failure of one host.
 type hostFailure struct {
@@ -57,9 +57,9 @@ func (h *history) gaps(now time.Time) (gaps []gap) {
 			g.what, g.due, g.deadline = "expiry", run.Deadline(), true
 			due = run.Ended == "" && !g.due.IsZero()
 		case rules.TaskWait:
-			g.what, g.due = string(run.Wait.Kind), task.At
+			g.what, g.due = string(run.Wait().Kind), task.At
 		case rules.TaskCheck:
-			step, _ := run.Step(run.Wait.Node)
+			step, _ := run.Step(run.Wait().Node)
 			g.what, g.due = "the answer of "+step.Key, at.Add(slowness(run.Started.Input, step.Key))
 		case rules.TaskPoll, rules.TaskRedispatch:
 			g.what, g.due = string(task.Kind), at

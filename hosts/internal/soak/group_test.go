@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/verifyd/verifyd/adapters/apitypes"
 	"github.com/verifyd/verifyd/adapters/client"
 	"github.com/verifyd/verifyd/verification"
@@ -100,28 +102,61 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"result":"VALID","order":1}`)
 }
 
-// kill kills a host while it waits for a call of a run, and returns the keys in flight.
-func (c *counting) kill(ctx context.Context, t *testing.T, h *host, run string) map[string]bool {
+// hold waits until a host waits for a call of a run, and has saved the answers before. It returns the keys in flight,
+// and has the vendor hold no further call.
+func (c *counting) hold(ctx context.Context, t *testing.T, db *pgx.Conn, run string) map[string]bool {
+	t.Helper()
 	c.mu.Lock()
 	of := c.of(run)
 	c.mu.Unlock()
 	select {
 	case <-of.held:
 	case <-ctx.Done():
-		t.Errorf("the call to hold did not come")
+		t.Fatal("the call to hold did not come")
 	}
-	time.Sleep(500 * time.Millisecond) //nolint:forbidigo // real processes: the answers that came before are saved
+	c.mu.Lock()
+	answered := 0
+	for _, was := range of.answered {
+		if was {
+			answered++
+		}
+	}
+	c.mu.Unlock()
+	for saved := -1; saved < answered; {
+		if saved >= 0 && !pause(ctx) {
+			t.Fatalf("the host has saved %d of %d answers", saved, answered)
+		}
+		saved = savedResults(ctx, t, db, run)
+	}
 	c.release(run)
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	inFlight := map[string]bool{}
 	for key := range of.asked {
 		inFlight[key] = !of.answered[key]
 	}
-	c.mu.Unlock()
-	if err := h.Kill(); err != nil {
-		t.Error(err)
-	}
 	return inFlight
+}
+
+// savedResults counts the results in the history of a run.
+func savedResults(ctx context.Context, t *testing.T, db *pgx.Conn, run string) (results int) {
+	t.Helper()
+	rows, err := readAppends(ctx, db, "run_id = $1::uuid", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		events, err := rules.DecodeEvents([]byte(r.Raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if _, is := e.Fact.(rules.ResultRecorded); is {
+				results++
+			}
+		}
+	}
+	return results
 }
 
 // release has the vendor hold no further call of a run.
@@ -135,9 +170,9 @@ func TestKillsDuringAGroupCallNobodyTwice(t *testing.T) {
 	t.Parallel()
 	vendor := &counting{runs: map[string]*counted{}}
 	s := newRegistrySite(t, "group", groupWorkflow, vendor)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	second := s.serve(t, "api,worker")
+	second, db := s.serve(t, "api,worker"), s.connect(t)
 	const calls = 6 // of a run that nobody disturbs
 	var runs []string
 	inFlight := map[string]map[string]bool{}
@@ -145,7 +180,10 @@ func TestKillsDuringAGroupCallNobodyTwice(t *testing.T) {
 		h := s.serve(t, "api,worker")
 		run := string(start(t, h, workflowID("f"), "person-1", map[string]any{"hold": hold}).ID)
 		runs = append(runs, run)
-		inFlight[run] = vendor.kill(ctx, t, h, run)
+		inFlight[run] = vendor.hold(ctx, t, db, run)
+		if err := h.Kill(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i, run := range runs {
 		ended := completed(ctx, t, second, verification.RunID(run))
@@ -210,9 +248,9 @@ func TestKillsDuringARoundCallNobodyTwice(t *testing.T) {
 	t.Parallel()
 	vendor := &counting{runs: map[string]*counted{}}
 	s := newRegistrySite(t, "round", roundWorkflow, vendor)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
-	second := s.serve(t, "api,worker")
+	second, db := s.serve(t, "api,worker"), s.connect(t)
 	want := []string{
 		"address.bureau/1", "address.register/1", "owners[1]/1", "owners[2]/1", "owners[3]/1", "court/1",
 		"address.bureau/2", "address.register/2", "owners[1]/2", "owners[2]/2", "owners[3]/2",
@@ -234,14 +272,14 @@ func TestKillsDuringARoundCallNobodyTwice(t *testing.T) {
 		if p.leaves {
 			<-left
 			vendor.release(string(p.run))
-			if err := h.Kill(); err != nil {
-				t.Error(err)
-			}
 		} else {
-			inFlight[p.run] = vendor.kill(ctx, t, h, string(p.run))
+			inFlight[p.run] = vendor.hold(ctx, t, db, string(p.run))
 		}
-		leave()
+		leave() // before the host dies: what he sees of that is no failure
 		<-left
+		if err := h.Kill(); err != nil {
+			t.Fatal(err)
+		}
 		p.leaves = false
 	}
 	for i, p := range people {

@@ -112,13 +112,20 @@ func (h *history) problems() (problems []string) {
 
 // follows reports whether an event may be next.
 func follows(run rules.Run, e rules.Event) error {
-	if _, hits := e.Fact.(rules.HitsFound); hits && run.Ended == rules.StatusCompleted {
-		return nil
+	if run.Ended == rules.StatusCompleted {
+		switch e.Fact.(type) {
+		case rules.HitsFound:
+			return nil
+		case rules.RejectedBefore: // of a run that needs a verdict, also where they could not be looked up
+			if _, needs := run.InReview(); needs {
+				return nil
+			}
+		}
 	}
 	if _, verdict := e.Fact.(rules.VerdictRecorded); run.Ended != "" && !verdict {
 		return fmt.Errorf("%s after the end", e.Kind())
 	}
-	w := run.Wait
+	w := run.Wait()
 	on := func(node verification.NodeID, kinds ...rules.WaitKind) error {
 		for _, k := range kinds {
 			if w.Kind == k && w.Node == node {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -70,6 +71,18 @@ func TestASoundAftermathIsTakenForOne(t *testing.T) {
 	}
 }
 
+func TestRejectionsOfARunThatNeedsAVerdictAreSound(t *testing.T) {
+	h := soundHistory(1)
+	h.appends[1].events[0] = event(1, rules.ResultRecorded{Node: "pan", Data: verification.Data(`{"analysis_ok":false}`)})
+	h.add("host-1", event(1, rules.RejectedBefore{Unknown: true}))
+	if _, needs := h.fold().InReview(); !needs {
+		t.Fatal("the run needs no verdict, so that this test shows nothing")
+	}
+	if found := h.problems(); len(found) > 0 {
+		t.Errorf("found %q, want nothing", found)
+	}
+}
+
 func TestWhatGoesWrongIsFound(t *testing.T) {
 	passed := rules.ResultRecorded{Node: "pan", Passed: true}
 	for name, row := range map[string]struct {
@@ -100,13 +113,16 @@ func TestWhatGoesWrongIsFound(t *testing.T) {
 		"something after the end": {func(_ *inspection, h *history) {
 			h.add("host-2", event(2, passed))
 		}, "result_recorded after the end"},
+		"rejections of a run that needs no verdict": {func(_ *inspection, h *history) {
+			h.add("host-1", event(1, rules.RejectedBefore{Unknown: true}))
+		}, "rejected_before after the end"},
 		"a gap in the history": {func(_ *inspection, h *history) { h.appends[1].seq++ }, "the history ends at 2, and goes on at 3"},
 		"time that runs backwards": {func(_ *inspection, h *history) {
 			h.appends[1].events[0] = event(-1, passed)
 		}, "older than the one before"},
 		"a run that was stuck": {func(a *inspection, _ *history) {
-			a.histories[aRun] = soundHistory(31)
-		}, "stuck, and due for the answer of pan: 1 runs; the worst, for 31s"},
+			a.histories[aRun] = soundHistory(61)
+		}, "stuck, and due for the answer of pan: 1 runs; the worst, for 1m1s"},
 		"a run without a notice": {func(a *inspection, _ *history) { a.notices = nil }, "no notice was sent"},
 		"a webhook under a second id": {func(a *inspection, _ *history) {
 			again := a.notices[0]

@@ -93,11 +93,14 @@ func (s *sharedServer) close() error {
 	return s.server.Close()
 }
 
-// startServer starts a durable PostgreSQL.
+// startServer starts a PostgreSQL whose data survive that its processes are killed. What they have written is with the
+// system then, so they need not wait for the disk; only a crash of the machine would lose it.
 func startServer() (*pgtest.Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // it may have to be installed
 	defer cancel()
-	return pgtest.Start(ctx, pgtest.Options{Durable: true})
+	return pgtest.Start(ctx, pgtest.Options{
+		Durable: true, Settings: map[string]string{"fsync": "off", "full_page_writes": "off", "jit": "off"},
+	})
 }
 
 // serverOf returns a PostgreSQL for one test, which may kill it.

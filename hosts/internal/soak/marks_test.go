@@ -15,7 +15,7 @@ const keepMarks = `
 CREATE SCHEMA soak;
 CREATE TABLE soak.marks (
     id bigint GENERATED ALWAYS AS IDENTITY, run_id uuid NOT NULL, host text NOT NULL, upto integer NOT NULL,
-    at timestamptz NOT NULL DEFAULT clock_timestamp()
+    lost integer NOT NULL DEFAULT 0, at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE FUNCTION soak.appended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -25,7 +25,7 @@ END
 $$;
 CREATE FUNCTION soak.leased() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO soak.marks (run_id, host, upto) VALUES (NEW.run_id, current_setting('application_name'), 0);
+    INSERT INTO soak.marks (run_id, host, upto, lost) VALUES (NEW.run_id, current_setting('application_name'), 0, NEW.lost_leases);
     RETURN NULL;
 END
 $$;

@@ -136,7 +136,7 @@ func refuses(t *testing.T, request func(ctx context.Context) error) {
 // answers waits until a request succeeds.
 func answers(t *testing.T, request func(ctx context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	err := request(ctx)
 	for err != nil {

@@ -55,7 +55,7 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 	write(list, "name\nOlga Fictional Nobody\n")
 	s.migrate(t)
 	db := s.connect(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	number := func(query string) (n int) {
 		t.Helper()
@@ -68,7 +68,7 @@ func TestThePassOfAHostThatDiedIsFinishedByAnother(t *testing.T) {
 		t.Helper()
 		for !holds() {
 			if !pause(ctx) {
-				t.Fatalf("four minutes later: %s", what)
+				t.Fatalf("eight minutes later: %s", what)
 			}
 		}
 	}

@@ -12,10 +12,6 @@ import (
 	"time"
 )
 
-// handover is the maximum gap of a run whose host shuts down: hosts look for work
-// every 2 s. Without a handover it would be the lease of 20 s.
-const handover = 12 * time.Second
-
 func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	t.Parallel()
 	const seed = 7
@@ -72,8 +68,9 @@ func TestHostsAreReplacedUnderLoadWithoutAFailedRequest(t *testing.T) {
 	t.Logf("%d orders, %d runs, lost %d, idle %t, %d requests to a stopping host got no response, longest gap %.1fs",
 		n, len(all), a.lost, idle, failed.unanswered, a.longest.Seconds())
 	report(t, a.problems)
-	if a.longest > handover {
-		t.Errorf("a run waited %s, as if its host had died, want less than %s: %s", a.longest, handover, a.worst)
+	lost := 0 // without a handover, a run waits until the lease of the host that stopped ends
+	if err := conn.QueryRow(t.Context(), "SELECT count(DISTINCT run_id) FROM soak.marks WHERE lost > 0").Scan(&lost); err != nil || lost > 0 {
+		t.Errorf("%d runs waited until a lease ended, as if its host had died, %v; the longest wait: %s", lost, err, a.worst)
 	}
 	if len(all) != n || a.unanswered > 0 {
 		t.Errorf("%d orders made %d runs, and %d starts were not answered", n, len(all), a.unanswered)

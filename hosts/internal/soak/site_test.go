@@ -127,7 +127,7 @@ func (s *site) environment(roles string) []string {
 		"VERIFYD_BOOTSTRAP=" + s.bootstrap, "VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
 	}
 	if s.folder != "" {
-		env = append(env, "VERIFYD_DATA_DIR="+string(s.folder))
+		env = append(env, "VERIFYD_DATA_DIR="+string(s.folder), "VERIFYD_DISK_RESERVE=134217728") // also on a disk that is nearly full
 	}
 	return env
 }

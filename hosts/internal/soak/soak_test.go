@@ -19,7 +19,7 @@ import (
 const (
 	shortEvery = 80 * time.Millisecond // from start to start
 	longEvery  = 50 * time.Millisecond
-	settled    = 90 * time.Second // until everything must be done
+	settled    = 3 * time.Minute // until everything must be done
 )
 
 // seedOf returns the seed of the failures: VERIFYD_SOAK_SEED or a new one.

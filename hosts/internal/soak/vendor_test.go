@@ -55,7 +55,7 @@ func TestAVendorIsCalledAgainWithTheSameKeyAfterAKill(t *testing.T) {
 		s.serve(t, "api,worker", "VERIFYD_BOOTSTRAP=")
 	}
 	r := start(t, first, workflowID("f"), "person-1", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	select {
 	case <-vendor.called:

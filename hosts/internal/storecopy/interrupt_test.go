@@ -161,7 +161,7 @@ func TestACopyThatDiffersIsNotComplete(t *testing.T) {
 		says   string
 	}{
 		"a lost run": {func(r store.Record) store.Record {
-			if r.Kind() == store.RecordRun && strings.HasSuffix(r.Key(), "1") {
+			if store.KindOf(r) == store.RecordRun && strings.HasSuffix(store.KeyOf(r), "1") {
 				return nil
 			}
 			return r

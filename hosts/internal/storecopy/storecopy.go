@@ -153,7 +153,7 @@ func (o Options) entries(ctx context.Context, s store.CopyStore, kind store.Reco
 			if !kept {
 				continue
 			}
-			e := entry{Record: r, key: r.Key()}
+			e := entry{Record: r, key: store.KeyOf(r)}
 			e.digest, e.size, err = digestOf(r)
 			if err == nil && last >= e.key {
 				err = errors.New("its keys are not in order after " + nameOf(last))

@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -34,7 +33,7 @@ const pingTimeout = 2 * time.Second
 // maxAdvance is the longest time that one request advances the clock, in seconds: ten years.
 const maxAdvance = 10 * 366 * 24 * 3600
 
-func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
+func adminHandler(h *health, m *metrics, manual *manualWork) http.Handler {
 	r := chi.NewRouter()
 	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]any{"status": "ok", "version": h.build.Version, "commit": h.build.Commit})
@@ -70,7 +69,7 @@ func adminHandler(h *health, m *metrics, manual *clock.Manual) http.Handler {
 }
 
 // advance advances the clock by {"seconds": N}; N may have a fraction.
-func advance(w http.ResponseWriter, r *http.Request, manual *clock.Manual) {
+func advance(w http.ResponseWriter, r *http.Request, manual *manualWork) {
 	var body struct {
 		Seconds *float64 `json:"seconds"`
 	}
@@ -82,11 +81,12 @@ func advance(w http.ResponseWriter, r *http.Request, manual *clock.Manual) {
 		writeJSON(w, http.StatusBadRequest, map[string]any{"error": `send {"seconds": N}, N from 0 to ten years`})
 		return
 	}
-	if err := manual.Advance(r.Context(), time.Duration(*body.Seconds*float64(time.Second))); err != nil {
+	manual.retain()
+	if err := manual.clock.Advance(r.Context(), time.Duration(*body.Seconds*float64(time.Second))); err != nil {
 		writeJSON(w, http.StatusServiceUnavailable, map[string]any{"error": err.Error()})
 		return
 	}
-	writeJSON(w, http.StatusOK, map[string]any{"now": manual.Now().UTC().Format(time.RFC3339Nano)})
+	writeJSON(w, http.StatusOK, map[string]any{"now": manual.clock.Now().UTC().Format(time.RFC3339Nano)})
 }
 
 func writeJSON(w http.ResponseWriter, status int, body any) {

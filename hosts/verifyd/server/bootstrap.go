@@ -5,7 +5,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // readBootstrap reads the bootstrap file, or that of the demo for a host without a database
@@ -41,76 +41,91 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 	return &b
 }
 
-// apply applies a bootstrap file. It changes only what differs from the file, and logs
+// apply applies a bootstrap file, all of it or nothing. It changes only what differs from the file, and logs
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
 // with a newer file, and then reports false.
 func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (applied bool, err error) {
-	var hash string
+	db, before, first := h.storage.database, h.applied.Load(), false
+	o := boot.Options{Made: h.generated}
 	if h.storage.keeps() && h.demo == nil {
-		if hash, err = boot.Hash(b); err != nil {
+		hash, err := boot.Hash(b)
+		if err == nil {
+			o.File, err = boot.FileOf(hash, boot.NamesOf(b, p))
+		}
+		if err != nil {
 			return false, err
 		}
+		o.By, o.Now = verification.Actor{Kind: verification.ActorSystem, Name: "bootstrap file"}, h.now
+		o.Ready = func(ctx context.Context) error {
+			first = h.applied.Swap(&hash) == nil || first
+			if db == nil {
+				return nil
+			}
+			return db.SaveHost(ctx, h.described()) // before the file is the newest: then a host with an older file finds both
+		}
 	}
-	db := h.storage.database
 	if db != nil {
-		newer, err := boot.Newer(ctx, pgadmin.Of(db), hash, h.me.ID)
+		newer, err := boot.Newer(ctx, pgadmin.Of(db), o.File.Hash, h.me.ID)
 		if err != nil {
 			return false, err
 		}
 		if newer.Hash != "" {
 			h.log.Warn("the bootstrap file was not applied: live hosts run with a newer one; verifyctl apply makes this one the newest",
 				"newer_applied_at", newer.AppliedAt)
-			h.applied.CompareAndSwap(nil, &hash) // at a start; a reload leaves what was applied before
+			h.applied.CompareAndSwap(nil, &o.File.Hash) // at a start; a reload leaves what was applied before
 			return false, nil
 		}
 	}
-	made := func(t verification.Tenant) {
-		if h.storage.keeps() {
-			h.log.Info("generated a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
-		} else {
-			h.log.Warn("generated a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
-		}
+	var to store.Store = h.storage
+	if h.operators != nil {
+		to = h.operators
 	}
-	if h.demo != nil {
-		made = func(verification.Tenant) {}
+	policies, err := boot.RetentionChanges(ctx, b, h.engine)
+	if err != nil {
+		h.applied.Store(before)
+		return false, err
 	}
-	changes, err := boot.Apply(ctx, b, h.engine, h.storage, made)
+	changes, err := boot.Apply(ctx, b, h.engine, to, o)
+	if first && db != nil {
+		h.closing = append(h.closing, func() { h.leave(db) })
+	}
+	if err != nil {
+		h.applied.Store(before)
+		return false, err
+	}
+	if err := boot.NoteRetention(ctx, h.engine, policies); err != nil {
+		h.log.Warn("retention: it is recorded later that policies changed", "error", err)
+	}
+	for _, c := range policies {
+		h.log.Warn(c.Text(), "tenant", c.Tenant, "workflow", c.Workflow)
+	}
 	for _, c := range changes {
 		for _, warning := range c.Warnings {
-			h.log.Warn("a workflow may not say what is meant", "tenant", c.Tenant, "workflow", c.Name, "warning", warning)
+			h.log.Warn("a workflow may not say what is meant", "tenant", c.Tenant, "workflow", c.Name, "warning", warning.String())
 		}
-	}
-	if !h.storage.keeps() || h.demo != nil {
-		return err == nil, err
-	}
-	by := verification.Actor{Kind: verification.ActorSystem, Name: "bootstrap file"}
-	if audit := h.storage.AppendAudit(ctx, boot.AuditOf(changes, by, h.now())); audit != nil {
-		err = errors.Join(err, fmt.Errorf("add to the audit trail: %w", audit))
-	}
-	for _, c := range changes {
-		switch c.Outcome {
-		case boot.Unchanged:
-		case boot.Disabled:
+		if c.WebhookReplaced && o.Ready != nil {
+			h.log.Info("replaced the lifecycle webhook of an earlier bootstrap file", "tenant", c.Tenant, "workflow", c.Name)
+		}
+		switch {
+		case c.Outcome == boot.Unchanged || o.Ready == nil:
+		case c.Outcome == boot.Disabled:
 			h.log.Warn("disabled an account that the bootstrap file no longer lists", "tenant", c.Tenant, "client_id", c.Name)
-		case boot.Created, boot.Changed:
+		default:
 			h.log.Info("applied the bootstrap file", "tenant", c.Tenant, "kind", c.Kind, "name", c.Name, "outcome", c.Outcome)
 		}
 	}
-	if err != nil {
-		return false, err
+	return true, nil
+}
+
+// generated says that a webhook secret was generated for a tenant.
+func (h *host) generated(t verification.Tenant) {
+	switch {
+	case h.demo != nil:
+	case h.storage.keeps():
+		h.log.Info("generated a webhook secret for a tenant; verifyctl webhook secret prints it", "tenant", t.ID, "name", t.Name)
+	default:
+		h.log.Warn("generated a webhook secret that cannot be read; set webhook_secret in the bootstrap file", "tenant", t.ID, "name", t.Name)
 	}
-	first := h.applied.Swap(&hash) == nil
-	if db == nil {
-		return true, boot.Record(ctx, h.operators, hash, boot.NamesOf(b, p))
-	}
-	// The host says first that it is alive: then a host with an older file finds both.
-	if err := db.SaveHost(ctx, h.described()); err != nil {
-		return false, err
-	}
-	if first {
-		h.closing = append(h.closing, func() { h.leave(db) })
-	}
-	return true, boot.Record(ctx, pgadmin.Of(db), hash, boot.NamesOf(b, p))
 }
 
 // unlistedTimeout bounds the search for what the bootstrap file does not list.

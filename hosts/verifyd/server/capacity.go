@@ -32,8 +32,10 @@ type capacity struct {
 	pressure memory.Pressure
 	said     level
 	saidOf   map[verification.TenantID]bool // tenants whose share is full
-	refused  int64                          // how much had been refused at the last look
-	looks    int                            // without a collection
+	// saidTrail are tenants whose audit trail is full.
+	saidTrail map[verification.TenantID]bool
+	refused   int64 // how much had been refused at the last look
+	looks     int   // without a collection
 }
 
 // bounded is a store whose growth has limits.
@@ -52,7 +54,7 @@ const answerRoom = 0.125
 // newCapacity returns the capacity of a store: a share of the memory limit of the process, or of
 // the memory of the machine if the process has no limit. It holds from enforce on.
 func newCapacity(store bounded, s settings, machine memlimit.Provider, log *slog.Logger) *capacity {
-	c := &capacity{store: store, process: newProcessMemory(store.Kept), saidOf: map[verification.TenantID]bool{}}
+	c := &capacity{store: store, process: newProcessMemory(store.Kept), saidOf: map[verification.TenantID]bool{}, saidTrail: map[verification.TenantID]bool{}}
 	if s.StoreMemory == 0 {
 		return c
 	}
@@ -200,6 +202,16 @@ func (c *capacity) sayTenants(log *slog.Logger) {
 		if float64(u.Bytes) < nearlyFull*float64(u.Share) {
 			delete(c.saidOf, u.Tenant)
 		}
+		if u.Full && !c.saidTrail[u.Tenant] {
+			log.Error("the audit trail of a tenant is full: what people read gets 503, what accounts read is counted as lost, and other tenants go on; "+
+				"give the host more memory and disk, raise "+cli.Setting("tenant-share")+", or lower "+cli.Setting("keep-audit-reads"),
+				"tenant", u.Tenant, "bytes", u.Trail, "disk_bytes", u.Disk)
+		}
+		if u.Full {
+			c.saidTrail[u.Tenant] = true
+		} else {
+			delete(c.saidTrail, u.Tenant)
+		}
 	}
 }
 
@@ -223,6 +235,9 @@ func (c *capacity) describe(f *cli.HostFacts) {
 		if u.Share > 0 && u.Bytes >= u.Share {
 			f.FullTenants = append(f.FullTenants, string(u.Tenant))
 		}
+		if u.Full {
+			f.FullTrails = append(f.FullTrails, string(u.Tenant))
+		}
 	}
 }
 
@@ -236,6 +251,7 @@ func capacityGauges(c *capacity) gauges {
 	tenant := prometheus.NewDesc("verifyd_store_tenant_bytes", "Memory that the runs of a tenant need; of the ten tenants that need most.", []string{"tenant"}, nil)
 	share := prometheus.NewDesc("verifyd_store_tenant_share_bytes", "Memory that the runs of a tenant may need, or less if the disk leaves less; of the ten tenants that need most.", []string{"tenant"}, nil)
 	turnedAway := prometheus.NewDesc("verifyd_store_tenant_refused", "What a tenant got 503 for since the start because its share is full; of the ten tenants that need most.", []string{"tenant"}, nil)
+	trail := prometheus.NewDesc("verifyd_audit_bytes", "What the audit trail of a tenant needs in memory, which is part of verifyd_store_tenant_bytes, and on disk; of the ten tenants that need most.", []string{"tenant", "where"}, nil)
 	return func(_ context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
 		set(kept, float64(c.store.Kept()))
 		set(limit, float64(c.limits.Runs))
@@ -248,6 +264,8 @@ func capacityGauges(c *capacity) gauges {
 			set(tenant, float64(u.Bytes), string(u.Tenant))
 			set(share, float64(u.Share), string(u.Tenant))
 			set(turnedAway, float64(u.Refused), string(u.Tenant))
+			set(trail, float64(u.Trail), string(u.Tenant), "memory")
+			set(trail, float64(u.Disk), string(u.Tenant), "disk")
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// The metrics of the database, of the review queue and of re-screening.
+// The metrics of the database, of the review queue, of lists and of re-screening.
 
 package server
 
@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -83,6 +84,21 @@ func rescreenGauges(e *engine.Engine, now func() time.Time) gauges {
 				seconds = now().Sub(p.StartedAt).Seconds()
 			}
 			set(age, seconds, p.List)
+		}
+	}
+}
+
+// listGauges says of which lists a version waits to be accepted.
+func listGauges(lists *screening.Lists) gauges {
+	waits := prometheus.NewDesc("verifyd_list_unaccepted",
+		"1 while a version of the list that lost more than half of the entries waits to be accepted, 0 otherwise.", []string{"list"}, nil)
+	return func(_ context.Context, set func(d *prometheus.Desc, value float64, labels ...string)) {
+		for _, name := range lists.Names() {
+			n := 0.0
+			if lists.Shrunk(name) != nil {
+				n = 1
+			}
+			set(waits, n, name)
 		}
 	}
 }

@@ -89,17 +89,24 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 			c.describe(&now)
 		}
 		now.NoLedger, now.ErasuresFailed, now.EraseWithin = o.ledger == nil && !s.Memory, h.erased.Failed, s.EraseWithin
+		now.LedgerProblem, now.LedgerOwed = h.ledger.found(), int(h.ledger.owed.Load())
 		var since time.Time
 		if now.RedactionsPending, since = h.engine.PendingRedactions(); now.RedactionsPending > 0 {
 			now.RedactionPending = time.Since(since)
 		}
-		now.RetentionLate = h.retentionLate()
+		if now.RetentionGrace = s.RetentionGrace; s.Clock == "manual" {
+			now.ManualClock = h.now()
+		}
+		now.RetentionLate, now.Unkeyed = h.retentionLate(), h.engine.UnkeyedWorkflows()
 		now.Connections, now.ConnectionLimit = h.clients.counts()
 		if f := h.storage.folder; f != nil {
 			now.DiskFree, now.DiskReserve, _ = f.space.read() // unknown, both are 0 or the log says so
 		}
-		now.Lists = map[string]string{}
+		now.Lists, now.ShrunkLists = map[string]string{}, map[string]cli.ShrunkList{}
 		for _, name := range h.lists.Names() {
+			if waits := h.lists.Shrunk(name); waits != nil {
+				now.ShrunkLists[name] = cli.ShrunkList(*waits)
+			}
 			now.Lists[name] = ""
 			if l, _ := h.lists.List(name, time.Now()); l != nil {
 				now.Lists[name] = l.Version

@@ -39,9 +39,13 @@ type metrics struct {
 	dates    *prometheus.GaugeVec
 	rescreen *prometheus.CounterVec
 	recheck  *prometheus.CounterVec
+	unknown  prometheus.Counter
 	retained *prometheus.CounterVec
+	lost     prometheus.Counter
 
-	retentionFailed prometheus.Counter
+	retentionFailed   prometheus.Counter
+	maintenanceFailed prometheus.Counter
+	incomplete        prometheus.Counter
 }
 
 func newMetrics(build cli.Build) *metrics {
@@ -57,25 +61,29 @@ func newMetrics(build cli.Build) *metrics {
 		return made.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	m := &metrics{
-		registry:        registry,
-		started:         counter("verifyd_runs_started_total", "Runs started.").WithLabelValues(),
-		ended:           counter("verifyd_runs_ended_total", "Runs that reached a terminal status, by status and outcome.", "status", "outcome"),
-		calls:           histogram("verifyd_provider_call_seconds", "Calls of check providers, by provider and outcome.", 0.001, "provider", "outcome"),
-		notices:         counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
-		verdicts:        histogram("verifyd_verdict_seconds", "Verdicts on runs that needed one, by the time since they began to need it.", 15).WithLabelValues(),
-		tried:           counter("verifyd_runs_driven_alone_total", "Times that this host executed a run alone, because hosts that executed it had stopped.").WithLabelValues(),
-		poisoned:        counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them alone stopped.").WithLabelValues(),
-		left:            counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
-		requests:        histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
-		recheck:         counter("verifyd_rechecked_runs_total", "Completed runs whose cleared hits this host checked again, by outcome: clear, flagged (a hit is cleared no longer) or failed.", "outcome"),
-		retained:        counter("verifyd_retained_runs_total", "Runs that retention looked at, by outcome: deleted, redacted, or why it did nothing (live, held, restricted, verdict_owed, notice_pending, not_due), or documents_removed.", "outcome"),
-		retentionFailed: counter("verifyd_retention_failures_total", "Passes of retention that could not do all that is due.").WithLabelValues(),
-		rescreen:        counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
-		loads:           counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded, failed, or names_lost (the self-test did not find all names).", "list", "outcome"),
-		entries:         gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
-		unlike:          gauge("verifyd_list_uncompared_names", "Names of the list in use that are found only as they are written.", "list"),
-		bytes:           gauge("verifyd_list_bytes", "Memory that the list in use takes, in bytes.", "list"),
-		dates:           gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
+		registry:          registry,
+		started:           counter("verifyd_runs_started_total", "Runs started.").WithLabelValues(),
+		ended:             counter("verifyd_runs_ended_total", "Runs that reached a terminal status, by status and outcome.", "status", "outcome"),
+		incomplete:        counter("verifyd_runs_incomplete_total", "Completed runs of whose data the end could not compute a value.").WithLabelValues(),
+		calls:             histogram("verifyd_provider_call_seconds", "Calls of check providers, by provider and outcome.", 0.001, "provider", "outcome"),
+		notices:           counter("verifyd_notices_total", "Attempts to notify a client that a run is over, by outcome.", "outcome"),
+		verdicts:          histogram("verifyd_verdict_seconds", "Verdicts on runs that needed one, by the time since they began to need it.", 15).WithLabelValues(),
+		tried:             counter("verifyd_runs_driven_alone_total", "Times that this host executed a run alone, because hosts that executed it had stopped.").WithLabelValues(),
+		poisoned:          counter("verifyd_runs_poisoned_total", "Runs that were ended because the hosts that executed them alone stopped.").WithLabelValues(),
+		left:              counter("verifyd_runs_left_total", "Times that this host left a run, or a callback, to other hosts, because it lacks what the next step needs.").WithLabelValues(),
+		requests:          histogram("verifyd_http_request_seconds", "API requests, by route, method and status.", 0.0005, "route", "method", "status"),
+		recheck:           counter("verifyd_rechecked_runs_total", "Completed runs whose cleared hits this host checked again, by outcome: clear, flagged (a hit is cleared no longer) or failed.", "outcome"),
+		unknown:           counter("verifyd_rejections_unknown_total", "Runs that came to need a verdict while earlier rejections could not be looked up.").WithLabelValues(),
+		retained:          counter("verifyd_retained_runs_total", "Runs that retention looked at, by outcome: deleted, redacted, or why it did nothing (live, held, restricted, verdict_owed, notice_pending, not_due), or documents_removed.", "outcome"),
+		lost:              counter("verifyd_audit_lost_reads_total", "Reads of accounts that were answered and are in the audit trail only as lost, because it is full.").WithLabelValues(),
+		retentionFailed:   counter("verifyd_retention_failures_total", "Passes of retention that could not do all that is due.").WithLabelValues(),
+		maintenanceFailed: counter("verifyd_maintenance_failures_total", "Rounds of maintenance of the database by this host that could not do all of their work.").WithLabelValues(),
+		rescreen:          counter("verifyd_rescreened_runs_total", "Completed runs that this host screened again, by outcome: clear, flagged (a new hit) or failed.", "list", "outcome"),
+		loads:             counter("verifyd_list_loads_total", "Attempts to load a list, by outcome: loaded, failed, names_lost (the self-test did not find all names), or shrunk (it waits to be accepted).", "list", "outcome"),
+		entries:           gauge("verifyd_list_entries", "Entries of the list in use.", "list"),
+		unlike:            gauge("verifyd_list_uncompared_names", "Names of the list in use that are found only as they are written.", "list"),
+		bytes:             gauge("verifyd_list_bytes", "Memory that the list in use takes, in bytes.", "list"),
+		dates:             gauge("verifyd_list_timestamp_seconds", "When the file of the list in use was changed, in Unix time.", "list"),
 	}
 	m.skew = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "verifyd_clock_skew_seconds", Help: "How far the clock of this host is ahead of the clock of the database.",
@@ -108,6 +116,8 @@ func (m *metrics) Counted(found []store.Measure) {
 				p.Outcome = "other"
 			}
 			m.ended.WithLabelValues(string(p.Status), p.Outcome).Add(float64(f.Count))
+		case store.MeasureIncomplete:
+			m.incomplete.Add(float64(f.Count))
 		case store.MeasureVerdictTime:
 			m.verdicts.Observe(f.Parts().Duration.Seconds())
 		case store.MeasureTransition, store.MeasureStopped, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictReason,
@@ -138,6 +148,12 @@ func (m *metrics) RunRescreened(list, outcome string) {
 // RunRechecked counts a completed run whose cleared hits were checked again.
 func (m *metrics) RunRechecked(outcome string) { m.recheck.WithLabelValues(outcome).Inc() }
 
+// RejectionsUnknown counts a run whose earlier rejections could not be looked up.
+func (m *metrics) RejectionsUnknown() { m.unknown.Inc() }
+
+// ReadsLost counts reads that are in the audit trail only as lost.
+func (m *metrics) ReadsLost(n int) { m.lost.Add(float64(n)) }
+
 // RunRetained counts a run that retention looked at.
 func (m *metrics) RunRetained(outcome string) { m.retained.WithLabelValues(outcome).Inc() }
 
@@ -148,6 +164,9 @@ func (m *metrics) listLoaded(name string, l *watchlist.List, err error) {
 	switch {
 	case errors.Is(err, watchlist.ErrNamesLost):
 		m.loads.WithLabelValues(name, "names_lost").Inc()
+		return
+	case errors.Is(err, watchlist.ErrShrunk):
+		m.loads.WithLabelValues(name, "shrunk").Inc()
 		return
 	case err != nil:
 		m.loads.WithLabelValues(name, "failed").Inc()

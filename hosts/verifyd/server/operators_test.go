@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
@@ -138,6 +139,15 @@ func TestABackupOfAHostThatIsKilledMeanwhile(t *testing.T) {
 	unpack.Stdin = &complete
 	if out, err := unpack.CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v: %s", err, out)
+	}
+	for _, of := range []func(datadir.Folder) string{datadir.Folder.Erasures, func(f datadir.Folder) string { return blob.LedgerEnd(f.Erasures()) }} {
+		ledger, err := os.ReadFile(of(folder)) // as it is now: no backup has it
+		if err == nil {
+			err = os.WriteFile(of(restored), ledger, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	for folder, least := range map[datadir.Folder]int{restored: before, folder: acknowledged} {
 		r, err := operator.Check(t.Context(), folder)

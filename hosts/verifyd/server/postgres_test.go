@@ -104,10 +104,17 @@ func TestHostsThatStartTogetherMigrateOnce(t *testing.T) {
 	url := pgtest.Empty(t)
 	hosts := make(chan *served, 3)
 	for range cap(hosts) {
-		go func() { hosts <- serveHost(t, onPostgres(url)) }()
+		go func() {
+			var h *served
+			defer func() { hosts <- h }() // nil if it has failed the test
+			h = serveHost(t, onPostgres(url))
+		}()
 	}
 	for range cap(hosts) {
 		h := <-hosts
+		if h == nil {
+			continue
+		}
 		if status, raw, _ := h.call("GET", h.admin+"/readyz", ""); status != http.StatusOK {
 			t.Errorf("/readyz = %d %s", status, raw)
 		}

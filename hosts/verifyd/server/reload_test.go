@@ -98,6 +98,38 @@ func TestAReloadReadsTheBootstrapFileAndTheLists(t *testing.T) {
 	}
 }
 
+func TestAReloadReadsTheKeysOfFiles(t *testing.T) {
+	const before, after = "a-key-for-local-use-only", "b-key-for-local-use-only"
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("key", before+"\n")
+	write("bootstrap.yaml", `tenants: [{id: 0191f3c0-0000-7000-8000-00000000000a, name: Acme, accounts: [{client_id: acme, api_key: "${file:key}"}]}]`)
+	s := serveHost(t, onFolder(newFolder(t), "VERIFYD_BOOTSTRAP", filepath.Join(folder, "bootstrap.yaml")))
+	status := func(key string) int {
+		status, _, _ := s.call("GET", s.api+"/v1/runs", "", "client-id", "acme", "x-api-key", key)
+		return status
+	}
+	if was, will := status(before), status(after); was != http.StatusOK || will != http.StatusUnauthorized {
+		t.Fatalf("at the start the keys are answered with %d and %d", was, will)
+	}
+	write("key", after+"\n")
+	write("old-key", before+"\n")
+	write("bootstrap.yaml", `tenants: [{id: 0191f3c0-0000-7000-8000-00000000000a, name: Acme, accounts: [{client_id: acme, api_key: "${file:key}", previous_api_key: "${file:old-key}"}]}]`)
+	s.reload(`msg="the bootstrap file was reloaded"`)
+	within(t, 10*time.Second, "knows the new key", func() bool { return status(after) == http.StatusOK })
+	if got := status(before); got != http.StatusOK {
+		t.Errorf("the previous key is answered with %d, want 200", got)
+	}
+	write("bootstrap.yaml", `tenants: [{id: 0191f3c0-0000-7000-8000-00000000000a, name: Acme, accounts: [{client_id: acme, api_key: "${file:key}"}]}]`)
+	s.reload(`msg="the bootstrap file was reloaded"`)
+	within(t, 10*time.Second, "refuses the previous key", func() bool { return status(before) == http.StatusUnauthorized })
+}
+
 func TestAReloadReadsSecretsAndTheLogLevel(t *testing.T) {
 	var got atomic.Value // the credentials of the last call
 	vendor := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -15,23 +15,9 @@ const (
 // retain carries out retention until ctx ends.
 func (h *host) retain(ctx context.Context) {
 	for {
-		more, err := h.engine.Retain(ctx)
-		if ctx.Err() != nil {
-			return
-		}
 		wait := retentionEvery
-		switch {
-		case err != nil:
-			h.metrics.retentionFailed.Inc()
-			h.log.Error("retention: not all that is due was removed; it is tried again", "after", wait, "error", err)
-		case more:
+		if more, err := h.pass(ctx); more && err == nil {
 			wait = retentionPause
-		}
-		if since, err := h.engine.RetentionDue(ctx); err == nil {
-			h.unretained.Store(&since)
-		} else if ctx.Err() == nil {
-			h.metrics.retentionFailed.Inc()
-			h.log.Error("retention: it is not known how late it is", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -39,6 +25,25 @@ func (h *host) retain(ctx context.Context) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// pass makes one pass of retention, and logs an error. more reports whether it left something to do.
+func (h *host) pass(ctx context.Context) (more bool, err error) {
+	more, err = h.engine.Retain(ctx)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		h.metrics.retentionFailed.Inc()
+		h.log.Error("retention: not all that is due was removed; it is tried again", "after", retentionEvery, "error", err)
+	}
+	if since, err := h.engine.RetentionDue(ctx); err == nil {
+		h.unretained.Store(&since)
+	} else if ctx.Err() == nil {
+		h.metrics.retentionFailed.Inc()
+		h.log.Error("retention: it is not known how late it is", "error", err)
+	}
+	return more, err
 }
 
 // retentionLate returns how long something is due that retention has not reached, as of the last pass.

@@ -28,10 +28,11 @@ type reviewers struct {
 	local *reviewer.Issuer
 	oidc  *reviewer.OIDC // nil without an issuer
 	now   func() time.Time
+	outs  *signOuts
 }
 
-func newReviewers(s settings, keys *token.Keys, now func() time.Time, log *slog.Logger) (*reviewers, error) {
-	r := &reviewers{keys: keys, local: reviewer.NewIssuer(keys), now: now}
+func newReviewers(s settings, keys *token.Keys, now func() time.Time, outs *signOuts, log *slog.Logger) (*reviewers, error) {
+	r := &reviewers{keys: keys, local: reviewer.NewIssuer(keys), now: now, outs: outs}
 	if s.OIDCIssuer == "" {
 		return r, nil
 	}
@@ -66,6 +67,9 @@ func (r *reviewers) close() {
 // or an answer. It implements httpapi.Bearers.
 func (r *reviewers) bearer(ctx context.Context, raw string) (verification.Reviewer, error) {
 	claims, err := reviewer.NewVerifier(r.local, r.oidc, r.now)(ctx, raw)
+	if err == nil {
+		err = r.outs.refuse(claims.Reviewer, claims.IssuedAt)
+	}
 	if err == nil && !claims.Role.Includes(verification.RoleReviewer) {
 		err = verification.Forbidden("bearer token", "its role only reads")
 	}
@@ -83,12 +87,19 @@ func (r *reviewers) IssueSession(who verification.Reviewer, ttl time.Duration) (
 // VerifySession implements console.Tokens.
 func (r *reviewers) VerifySession(raw string) (verification.Reviewer, time.Time, error) {
 	claims, err := r.local.Verify(raw, r.now())
+	if err == nil {
+		err = r.outs.refuse(claims.Reviewer, claims.IssuedAt)
+	}
 	return claims.Reviewer, claims.ExpiresAt, err
 }
 
 // OpenSignInLink implements console.Tokens.
 func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) {
-	return r.local.OpenSignInLink(raw, r.now())
+	link, err := r.local.OpenSignInLink(raw, r.now())
+	if err == nil {
+		err = r.outs.refuse(link.Reviewer, link.ExpiresAt.Add(-verification.SignInLinkTTL))
+	}
+	return link, err
 }
 
 // console returns the console. Reviewers sign in at the issuer if it knows the console
@@ -98,7 +109,7 @@ func (r *reviewers) console(
 ) (http.Handler, error) {
 	teams, _, _ := s.teams() // the settings were checked
 	o := console.Options{
-		URL: cli.ConsoleURL(s.PublicURL), Store: st, Documents: documents, Tokens: r, Generation: r.keys.Generation, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
+		URL: cli.ConsoleURL(s.PublicURL), Store: st, Documents: documents, Tokens: r, Generation: func() uint64 { return r.keys.Generation() + r.outs.generation() }, Session: s.ConsoleSession, Teams: teams, Now: r.now, Log: log, Stopping: stopping,
 		Pages: pdfpage.New(pdfpage.Options{Clock: clock.System{}}), SignReport: token.NewReports(r.keys).SignReport,
 	}
 	if s.OIDCClientID != "" {

@@ -34,6 +34,9 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	requests, ignore := hangup()
 	defer ignore()
 	background.Go(func() { h.reload(working, requests) })
+	if h.opened.ledger != nil {
+		background.Go(func() { h.keepLedger(working) })
+	}
 	if from, ok := h.documents.(verification.IncompleteRemover); ok {
 		background.Go(func() { removeIncomplete(working, from, h.log) })
 	}
@@ -41,7 +44,13 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		background.Go(func() { h.engine.Serve(working) })
 		<-h.engine.Serving()
 	}
-	if h.settings.has(roleWorker) {
+	switch {
+	case h.manual != nil && h.settings.has(roleWorker):
+		h.manual.begin(working)
+		if h.storage.database != nil {
+			background.Go(func() { h.manual.maintain(working) })
+		}
+	case h.settings.has(roleWorker):
 		background.Go(func() { h.retain(working) })
 	}
 	if h.settings.has(roleWorker) && len(h.lists.Names()) > 0 {

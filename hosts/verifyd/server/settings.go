@@ -4,10 +4,12 @@ package server
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,68 +22,71 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// settings are the flags of `verifyd serve`.
+// settings are the flags of `verifyd serve`. Their help is in settings.txt.
 type settings struct {
-	Addr                string        `default:"127.0.0.1:8080" help:"Address of the API, the journey pages and the console; port 0 picks a free port."`
-	AdminAddr           string        `default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics."`
-	PublicURL           string        `name:"public-url" placeholder:"URL" help:"Base URL of journey links, callbacks and the console (default: http://ADDR)."`
-	HostName            string        `placeholder:"NAME" help:"Name of this host in the list of hosts (default: the name of the machine)."`
-	DatabaseURL         string        `name:"database-url" placeholder:"URL" help:"PostgreSQL, as postgres://user:password@host:5432/name; any number of hosts may share it. Without it, the host keeps its data in a folder. Use the variable: flags are visible in process lists."`
-	DataDir             string        `name:"data-dir" placeholder:"DIR" help:"Folder of a host without a database: its journal, uploads, keys and generated secrets. One host at a time uses it (default: data)."`
-	Memory              bool          `name:"memory" help:"Keep everything in memory, and lose it when the host ends; for tests."`
-	DatabaseConns       int           `name:"database-conns" default:"16" help:"Maximum number of connections to the database."`
-	Migrate             string        `default:"auto" help:"auto: migrate the schema at start, one host at a time. never: refuse to start on an older schema."`
-	Roles               []string      `default:"api,worker" help:"Roles of the host: api serves requests, worker executes runs and sends webhooks."`
-	Bootstrap           string        `placeholder:"FILE" help:"File of tenants, accounts and workflows to apply at start. Without it, a host without a database serves the built-in demo, and a database stays unchanged."`
-	SigningKeyFile      string        `placeholder:"FILE" help:"JWK set of private keys for journey links and tokens: the first key signs, all verify. Without it, hosts share a set in the database, a host without a database makes a key in its folder, and a host in memory makes one at each start."`
-	StartWait           time.Duration `default:"2s" help:"Maximum time that a start waits for its run to need the customer or to end."`
-	Workers             int           `default:"16" help:"Maximum number of runs executed at once."`
-	Calls               int           `default:"1024" help:"Maximum number of provider calls in flight; one provider may use half of them, one tenant a quarter."`
-	ProviderWait        time.Duration `default:"1h" help:"How long a run waits for a host that has the provider or the list of its next check; after that the check is unavailable."`
-	ListBytes           int64         `default:"201326592" help:"Maximum memory of all lists together, in bytes; a list that exceeds it is refused. A host needs about six times as much while it loads a list again. 0 means no limit."`
-	StoreMemory         float64       `default:"0.5" placeholder:"SHARE" help:"Share of the memory limit (GOMEMLIMIT, the limit of the container, or the memory of the machine) that the runs of a host without a database may need. Beyond it, new runs get 503, and runs that exist go on. 0 means no limit."`
-	KeepDeliveries      time.Duration `placeholder:"DURATION" help:"How long the ledger of webhooks is kept after the last attempt, at least 24h (default: for good)."`
-	KeepMeasures        time.Duration `placeholder:"DURATION" help:"How long the numbers of a day are kept, at least 24h (default: for good)."`
-	KeepAudit           time.Duration `placeholder:"DURATION" help:"How long the audit trail is kept, at least 24h (default: for good)."`
-	EraseWithin         time.Duration `default:"1h" help:"How soon after a redaction its data goes out of old files and dead rows: a host with a data folder writes a snapshot, and a worker on PostgreSQL vacuums within a quarter of it; 1m to 24h."`
-	TenantShare         float64       `default:"0.25" placeholder:"PART" help:"Part of what other tenants leave that one tenant may have: of the memory and the disk of runs on a host without a database, and of the space for uploads in a folder or in memory. A tenant that is alone may have all. 1 means no limit."`
-	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect issuer of reviewers: with a client id they sign in to the console there, with an audience the signals route also accepts its tokens."`
-	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME" help:"Audience that tokens of the issuer must have on the signals route; without it the route accepts none."`
-	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant" help:"Claim with the id of the reviewer's tenant."`
-	OIDCTenant          string        `name:"oidc-tenant" placeholder:"ID" help:"Id of the tenant of all reviewers of the issuer, for a company with one tenant: tokens need no claim then, and a token with another tenant is refused."`
-	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email" help:"Claim with the reviewer's name, which others see; without it the name is the subject."`
-	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME" help:"Claim that identifies a reviewer, the same in every token of the person: oid for Entra ID; without it sub. Required if an audience and a client id are set and differ."`
-	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME" help:"Client id of the console at the issuer; with it, reviewers sign in to the console there."`
-	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET" help:"Client secret of the console; use the variable. Without it the console is a public client."`
-	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email" help:"Scopes that a sign-in requests beside openid."`
-	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME" help:"Claim with the reviewer's roles, such as roles, groups or realm_access.roles; required with the client id. Without it, every reviewer has the role reviewer."`
-	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin,auditor=auditor" help:"Roles by the values of the claim, as VALUE=ROLE."`
-	Teams               []string      `placeholder:"NAME" help:"Teams that runs of the review queue are assigned and escalated to, as TEAM, or as VALUE=TEAM if the roles claim has another value for it."`
-	ConsoleSession      time.Duration `name:"console-session" default:"8h" help:"How long a session of the console lasts after a sign-in at the issuer."`
-	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL" help:"URL of the issuer's keys, in place of its discovery document."`
-	AllowPrivate        bool          `name:"allow-private-networks" help:"Allow webhooks and providers to call private and loopback addresses, and any port."`
-	SecretsDir          string        `placeholder:"DIR" help:"Folder with the secrets of providers, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
-	SearchKey           string        `placeholder:"SECRET" help:"Key of the hashes by which the console finds the runs of a person, at least 32 bytes, the same on all hosts and never changed; use the variable. Without it no run on a database is found by a person; a host without a database makes a key in its folder, and a host in memory makes one at each start."`
-	SearchKeyFile       string        `placeholder:"FILE" help:"File with the search key, in place of --search-key."`
-	BlobDir             string        `placeholder:"DIR" help:"Folder of uploaded documents; hosts that share a database must share it. Without it, documents are in the data folder, or in memory if there is none."`
-	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0" help:"Maximum bytes of uploaded documents per tenant. 0: a quarter of the limit in memory, half of the disk in a folder."`
-	DiskReserve         int64         `default:"0" placeholder:"BYTES" help:"Free bytes of the disk of a data folder, or of the folder of documents, below which new runs and uploads get 503, and runs that exist go on. 0: 5 percent of the disk, at least 1 GiB and at most 20 GiB."`
-	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST" help:"S3 object store for uploaded documents in place of a folder, over TLS."`
-	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME" help:"Bucket of the object store, which must exist."`
-	S3Region            string        `name:"s3-region" placeholder:"NAME" help:"Region of the bucket (default: ask the object store)."`
-	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY" help:"Access key of the object store; use the variable."`
-	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" help:"Secret key of the object store; use the variable."`
-	S3Timeout           time.Duration `name:"s3-timeout" default:"10s" help:"Maximum time of a call of the object store, 1s to 1m. A customer whose upload takes longer is asked to try again."`
-	RateLimit           int           `default:"0" help:"Maximum requests per second of one client-id or reviewer; 0 means no limit."`
-	MaxConnections      int           `name:"max-connections" default:"0" placeholder:"N" help:"Maximum number of connections to ADDR; beyond it idle ones are closed, and others get 503. 0: half of the files that the process may open."`
-	IdleTimeout         time.Duration `default:"2m" help:"Maximum time that a connection waits for its next request; longer than the load balancer keeps it."`
-	ShutdownDelay       time.Duration `default:"0s" help:"How long a stop begins with /readyz at 503 while requests are still served, so that load balancers notice; 5s behind one."`
-	ShutdownTimeout     time.Duration `default:"20s" help:"Maximum time for requests and runs in flight to finish at a stop."`
-	Clock               string        `default:"system" help:"system or manual. A manual clock advances only with POST /clock/advance {\"seconds\": N} on ADMIN_ADDR."`
-	FontDir             string        `placeholder:"DIR" help:"Folder of additional fonts for reports; the log says at the start which scripts reports print. The package fonts-noto-cjk is used if installed."`
-	LogLevel            string        `default:"info" help:"debug, info, warn or error."`
-	LogLevelFile        string        `placeholder:"FILE" help:"File with the log level, in place of --log-level; a host reads it again on SIGHUP."`
-	LogFormat           string        `default:"text" help:"text or json."`
+	Addr                string        `default:"127.0.0.1:8080"`
+	AdminAddr           string        `default:"127.0.0.1:8081"`
+	PublicURL           string        `name:"public-url" placeholder:"URL"`
+	HostName            string        `placeholder:"NAME"`
+	DatabaseURL         string        `name:"database-url" placeholder:"URL"`
+	DataDir             string        `name:"data-dir" placeholder:"DIR"`
+	Memory              bool          `name:"memory"`
+	DatabaseConns       int           `name:"database-conns" default:"16"`
+	Migrate             string        `default:"auto"`
+	Roles               []string      `default:"api,worker"`
+	Bootstrap           string        `placeholder:"FILE"`
+	SigningKeyFile      string        `placeholder:"FILE"`
+	StartWait           time.Duration `default:"2s"`
+	Workers             int           `default:"16"`
+	Calls               int           `default:"1024"`
+	ProviderWait        time.Duration `default:"1h"`
+	ListBytes           int64         `default:"201326592"`
+	StoreMemory         float64       `default:"0.5" placeholder:"SHARE"`
+	KeepDeliveries      time.Duration `placeholder:"DURATION"`
+	KeepMeasures        time.Duration `placeholder:"DURATION"`
+	KeepAudit           time.Duration `placeholder:"DURATION"`
+	KeepAuditReads      time.Duration `default:"9600h" placeholder:"DURATION"`
+	RetentionGrace      time.Duration `default:"24h"`
+	EraseWithin         time.Duration `default:"1h"`
+	AcceptLedger        string        `placeholder:"NAME"`
+	TenantShare         float64       `default:"0.25" placeholder:"PART"`
+	OIDCIssuer          string        `name:"oidc-issuer" placeholder:"URL"`
+	OIDCAudience        string        `name:"oidc-audience" placeholder:"NAME"`
+	OIDCTenantClaim     string        `name:"oidc-tenant-claim" default:"tenant"`
+	OIDCTenant          string        `name:"oidc-tenant" placeholder:"ID"`
+	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email"`
+	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME"`
+	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME"`
+	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET"`
+	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email"`
+	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME"`
+	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin,auditor=auditor"`
+	Teams               []string      `placeholder:"NAME"`
+	ConsoleSession      time.Duration `name:"console-session" default:"8h"`
+	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL"`
+	AllowPrivate        bool          `name:"allow-private-networks"`
+	SecretsDir          string        `placeholder:"DIR"`
+	SearchKey           string        `placeholder:"SECRET"`
+	SearchKeyFile       string        `placeholder:"FILE"`
+	BlobDir             string        `placeholder:"DIR"`
+	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0"`
+	DiskReserve         int64         `default:"0" placeholder:"BYTES"`
+	S3Endpoint          string        `name:"s3-endpoint" placeholder:"HOST"`
+	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME"`
+	S3Region            string        `name:"s3-region" placeholder:"NAME"`
+	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY"`
+	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY"`
+	S3Timeout           time.Duration `name:"s3-timeout" default:"10s"`
+	RateLimit           int           `default:"0"`
+	MaxConnections      int           `name:"max-connections" default:"0" placeholder:"N"`
+	IdleTimeout         time.Duration `default:"2m"`
+	ShutdownDelay       time.Duration `default:"0s"`
+	ShutdownTimeout     time.Duration `default:"20s"`
+	Clock               string        `default:"system"`
+	FontDir             string        `placeholder:"DIR"`
+	LogLevel            string        `default:"info"`
+	LogLevelFile        string        `placeholder:"FILE"`
+	LogFormat           string        `default:"text"`
 }
 
 type commandLine struct {
@@ -92,6 +97,21 @@ type commandLine struct {
 const about = `Runs verification workflows for tenants: checks, hosted customer steps, human review.
 
 Every flag of serve is also an environment variable: --addr is VERIFYD_ADDR.`
+
+//go:embed settings.txt
+var settingTexts string
+
+// settingText is the help of one setting.
+type settingText struct{ flag, markdown string }
+
+// settingHelp returns the help of each setting, in the order of settings.txt.
+func settingHelp() (all []settingText) {
+	for _, section := range strings.Split(settingTexts, "\n== ")[1:] {
+		flag, text, _ := strings.Cut(section, "\n")
+		all = append(all, settingText{flag, strings.Join(strings.Fields(text), " ")})
+	}
+	return all
+}
 
 // errHelp is returned after printing help or the version.
 var errHelp = errors.New("help requested")
@@ -112,10 +132,16 @@ func parse(args []string, env *environment, mounted bool, stdout io.Writer) (s s
 		return settings{}, fmt.Errorf("read the settings: %w", err)
 	}
 	commands := []string{}
+	help := map[string]string{}
+	for _, h := range settingHelp() {
+		help[h.flag] = h.markdown
+	}
+	markup := regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)")
 	for _, command := range parser.Model.Children {
 		commands = append(commands, command.Name)
 		for _, flag := range command.Flags {
 			env.flags = append(env.flags, flag.Name)
+			flag.Help = markup.ReplaceAllString(help[flag.Name], "$1")
 		}
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.Contains(commands, args[0]) {
@@ -202,10 +228,13 @@ func (s settings) check(p *problems) {
 	if !(s.StoreMemory >= 0 && s.StoreMemory <= 1) {
 		p.add("store-memory", "must be 0 to 1")
 	}
-	for name, keep := range map[string]time.Duration{"keep-deliveries": s.KeepDeliveries, "keep-measures": s.KeepMeasures, "keep-audit": s.KeepAudit} {
+	for name, keep := range map[string]time.Duration{"keep-deliveries": s.KeepDeliveries, "keep-measures": s.KeepMeasures, "keep-audit": s.KeepAudit, "keep-audit-reads": s.KeepAuditReads} {
 		if keep != 0 && keep < 24*time.Hour {
 			p.add(name, "must be at least 24h")
 		}
+	}
+	if s.RetentionGrace < 0 || s.RetentionGrace > 720*time.Hour {
+		p.add("retention-grace", "must be 0s to 720h")
 	}
 	if s.EraseWithin < time.Minute || s.EraseWithin > 24*time.Hour {
 		p.add("erase-within", "must be 1m to 24h")

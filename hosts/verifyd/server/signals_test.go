@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -52,9 +53,13 @@ func starting(t *testing.T) (p *process.Process, workflow *os.File, stderr *byte
 }
 
 func TestASecondSignalEndsAHost(t *testing.T) {
+	// A process ignores the signals that its parent ignores, as a shell has jobs in the background ignore SIGINT.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(heard)
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p, workflow, _ := starting(t) // the host waits for the workflow, and looks at no context
-		late := time.After(20 * time.Second)
+		late := time.After(2 * time.Minute)
 		for ended := false; !ended; {
 			_ = p.Cmd.Process.Signal(s) // fails when it has ended
 			select {
@@ -83,13 +88,13 @@ func TestAHostStopsWhileItValidates(t *testing.T) {
 	if _, err := workflow.WriteString(b.String()); err != nil {
 		t.Fatal(err)
 	}
-	_ = workflow.Close()
 	if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
+	_ = workflow.Close() // the validation begins, with the signal under way
 	select {
 	case <-p.Ended():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		_ = p.Cmd.Process.Kill()
 		t.Fatal("the host did not end")
 	}

@@ -112,11 +112,13 @@ func (s *storage) ping(ctx context.Context) error {
 
 // join joins the hosts that share the database. It returns nil for a host that
 // shares none or is no worker.
-func (s *storage) join(given settings, e *engine.Engine, now func() time.Time, log *slog.Logger) (*postgres.Membership, error) {
+func (s *storage) join(
+	given settings, e *engine.Engine, now func() time.Time, failed func(), log *slog.Logger,
+) (*postgres.Membership, error) {
 	if !s.shared(given) || !given.has(roleWorker) {
 		return nil, nil //nolint:nilnil // the host shares no database, or is no worker
 	}
-	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Now: now, Log: log})
+	return s.database.Join(postgres.MembershipOptions{Wake: e.Wake, Leaves: e.Leaves, Now: now, Failed: failed, Log: log})
 }
 
 func (s *storage) close() {

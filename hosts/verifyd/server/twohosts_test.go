@@ -157,7 +157,7 @@ func (w twoHosts) try(t *testing.T) {
 	if ended != w.ends || w.ends && (late != "" || after != "") {
 		t.Errorf("the first host ended: %t, want %t; it accepted %q and %q", ended, w.ends, late, after)
 	}
-	if w.ends && strings.Count(first.Log.String(), "something else has changed the folder of the journal while this host used it") != 1 {
+	if w.ends && strings.Count(first.Log.String(), "has accepted nothing since: something else has changed the folder of the journal while this host used it") != 1 {
 		t.Errorf("the first host says %s, want one line about its folder", first.Log)
 	}
 	if !w.ends && (late == "" || after == "") {

@@ -62,6 +62,7 @@ type host struct {
 	documents  verification.DocumentStore
 	engine     *engine.Engine
 	lists      *screening.Lists
+	accepted   *acceptances         // of the lists; nil for a host that keeps nothing
 	membership *postgres.Membership // nil for a host that shares no database or is no worker
 	api        listener             // without a listener if the host does not have the role api, or is mounted
 	clients    *connections         // of the API; nil without a listener
@@ -80,8 +81,10 @@ type host struct {
 	demo       *demo                  // nil unless the host serves the demo
 	vendor     listener               // of the demo; without a listener unless the host serves it
 	erased     engine.AppliedErasures // at the start
+	ledger     ledgerState
 	metrics    *metrics
 	now        func() time.Time          // of the clock of the engine
+	manual     *manualWork               // nil for the clock of the system
 	unretained atomic.Pointer[time.Time] // since when something is due that retention has not reached; nil or zero for nothing
 	stopping   chan struct{}             // closed when requests are no longer accepted: streams end then
 	closing    []func()
@@ -255,7 +258,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			h.skew = m.skew
 		}
 	}
-	if h.lists, err = openLists(ctx, s, o.bootstrap, h.log, m); err != nil {
+	h.operators = h.hold()
+	h.accepted = h.acceptances()
+	if h.lists, err = h.openLists(ctx, o.bootstrap, m); err != nil {
 		return nil, o.warnings, err
 	}
 	o.providers.All[screening.ProviderName] = screening.NewProvider(h.lists, clk.Now)
@@ -290,30 +295,38 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err = h.applyErasures(ctx); err != nil {
 		return nil, o.warnings, err
 	}
+	if err = h.noteKilled(ctx, clk.Now()); err != nil {
+		return nil, o.warnings, err
+	}
 	h.opened, h.env = o, env
 	h.facts = h.describe(s, o, search)
 	h.now = clk.Now
 	m.registry.MustRegister(queueGauges(h.engine), redactionGauges(h.engine, clk.Now), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_retention_late_seconds", Help: "How long something is due that retention has not reached; 0 if nothing is.",
-	}, func() float64 { return h.retentionLate().Seconds() }))
+	}, func() float64 { return h.retentionLate().Seconds() }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "verifyd_search_unkeyed_workflows", Help: "Workflows with runs whose search keys this host found in an earlier form, and has not made anew yet.",
+	}, func() float64 { return float64(h.engine.UnkeyedWorkflows()) }))
+	m.registry.MustRegister(h.ledgerGauges()...)
 	if len(h.lists.Names()) > 0 {
-		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now))
+		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now), listGauges(h.lists))
 	}
-	if h.membership, err = h.storage.join(s, h.engine, clk.Now, h.log); err != nil {
+	if h.membership, err = h.storage.join(s, h.engine, clk.Now, m.maintenanceFailed.Inc, h.log); err != nil {
 		return nil, o.warnings, err
 	}
-	h.operators = h.hold()
 	if o.bootstrap != nil {
 		if _, err = h.apply(ctx, *o.bootstrap, o.providers); err != nil {
 			return nil, o.warnings, err
 		}
 		h.names = boot.NamesOf(*o.bootstrap, o.providers)
 	}
+	if h.accepted != nil {
+		h.accepted.save(ctx, h.log)
+	}
 	pages, err := journey.Handler(h.engine, h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
-	r, err := newReviewers(s, keys, clk.Now, h.log)
+	r, err := newReviewers(s, keys, clk.Now, h.signOuts(), h.log)
 	if err != nil {
 		return nil, o.warnings, err
 	}
@@ -338,7 +351,10 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if added.mounted {
 		h.mounted = newMounted(h.api.handler)
 	}
-	h.admin.handler = adminHandler(h.health, m, manual)
+	if manual != nil {
+		h.manual = &manualWork{host: h, clock: manual}
+	}
+	h.admin.handler = adminHandler(h.health, m, h.manual)
 	if err = h.serveOperators(ctx); err != nil {
 		return nil, o.warnings, err
 	}
@@ -392,7 +408,8 @@ func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
-		SearchKey: searchKey, KeepDeliveries: s.KeepDeliveries, KeepMeasures: s.KeepMeasures, KeepAudit: s.KeepAudit,
+		SearchKey: searchKey, KeepDeliveries: s.KeepDeliveries, KeepMeasures: s.KeepMeasures, KeepAudit: s.KeepAudit, KeepAuditReads: s.KeepAuditReads,
+		RetentionGrace: cmp.Or(s.RetentionGrace, -1),
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll

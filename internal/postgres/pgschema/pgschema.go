@@ -80,38 +80,6 @@ func up(ctx context.Context, url string, files fs.FS) (applied []Migration, err 
 	return applied, err
 }
 
-// prepare creates the schema, and records the content of the migrations that are not
-// applied. A process that dies before it applies them leaves nothing that matters.
-func (m *migrator) prepare(ctx context.Context) error {
-	before, err := m.applied(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range m.files {
-		if sum, ok := before[f.Version]; ok && sum != f.sum {
-			return errDiffers(f)
-		}
-	}
-	for _, statement := range []string{
-		"CREATE SCHEMA IF NOT EXISTS " + Name,
-		"CREATE TABLE IF NOT EXISTS " + sumTable + " (version bigint PRIMARY KEY, sha256 text NOT NULL)",
-	} {
-		if _, err := m.conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	for _, f := range m.files {
-		if _, ok := before[f.Version]; ok {
-			continue
-		}
-		_, err := m.conn.ExecContext(ctx, "INSERT INTO "+sumTable+" VALUES ($1, $2) ON CONFLICT (version) DO UPDATE SET sha256 = excluded.sha256", f.Version, f.sum)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // file is a migration of a build.
 type file struct {
 	Migration
@@ -135,6 +103,9 @@ func readFiles(from fs.FS) (all []file, err error) {
 	return all, err
 }
 
+// noColumn is the SQLSTATE of a column that a table does not have.
+const noColumn = "42703"
+
 func errDiffers(f file) error {
 	return verification.Conflict("database", fmt.Sprintf(
 		"another build of verifyd made it: its migration %d (%s) has another content; start that build, or use an empty database", f.Version, f.Name))
@@ -154,6 +125,10 @@ func appliedFiles(ctx context.Context, conn *pgx.Conn) (map[int64]string, error)
 	} {
 		rows, _ := conn.Query(ctx, query) // CollectRows returns its error
 		found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+		if pgerror.Code(err) == noColumn {
+			return nil, verification.Conflict("database", fmt.Sprintf(
+				"its schema %s is of another program, which has other tables of these names; use another database, or rename that schema", Name))
+		}
 		if err != nil && pgerror.Code(err) != pgerror.NoTable { // there are none before the first migration
 			return nil, pgerror.Translate("read the schema version", err)
 		}
@@ -217,7 +192,7 @@ func Down(ctx context.Context, url string, force bool) (reverted Migration, err 
 		}
 		reverted = Migration{Version: r.Source.Version, Name: nameOf(r.Source.Path)}
 		if version == 1 {
-			_, err = m.conn.ExecContext(ctx, "DROP SCHEMA "+Name+" CASCADE")
+			err = m.dropSchema(ctx)
 		}
 		return err
 	})

@@ -94,23 +94,3 @@ func TestATabChangesItsPersonWithoutLeavingThePage(t *testing.T) {
 		t.Errorf("the page that is opened next says %q", text)
 	}
 }
-
-// moving is a page whose button goes down for half a second before it stays.
-const moving = `<!doctype html><title>Moving</title><div id="above"></div><button id="go">Go</button><p id="script">off</p>
-<script>
-let steps = 0;
-const moves = setInterval(() => {
-	document.querySelector("#above").style.height = ++steps * 40 + "px";
-	if (steps === 100) clearInterval(moves);
-}, 5);
-document.querySelector("#go").onclick = () => { document.querySelector("#script").textContent = "pressed"; };
-</script>`
-
-func TestAButtonThatMovesIsPressedOnceItStays(t *testing.T) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, moving) }))
-	defer s.Close()
-	tab := browser.Start(t).Open(t, browser.Options{Wide: true})
-	tab.Go(s.URL)
-	tab.Press("#go")
-	tab.Wait(`document.querySelector("#script").textContent === "pressed"`)
-}

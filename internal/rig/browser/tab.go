@@ -15,9 +15,11 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Options describe the person who uses the tab. The zero value is a person with a
@@ -240,10 +242,29 @@ func (t *Tab) Fill(selector, text string) {
 	t.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text, patiently))
 }
 
-// Key presses keys one after another: a letter, or a control character such as "\r".
+// Key presses keys one after another: a letter, or a control character such as "\r"; "\n" is
+// Ctrl+Enter. As with a keyboard, a key that a script takes writes nothing.
 func (t *Tab) Key(keys string) {
 	t.tb.Helper()
-	t.do("press the keys "+strconv.Quote(keys), chromedp.KeyEvent(keys))
+	t.try("press the keys "+strconv.Quote(keys), func(ctx context.Context) error {
+		for _, r := range keys {
+			events := kb.Encode(r)
+			down, up := *events[0], *events[len(events)-1]
+			if len(events) > 2 {
+				down.Text, down.UnmodifiedText = events[1].Text, events[1].UnmodifiedText
+			}
+			if r == '\n' {
+				down.Text, down.UnmodifiedText = "", ""
+				down.Modifiers |= int64(chromedp.ModifierCtrl)
+			}
+			for _, event := range []input.DispatchKeyEventParams{down, up} {
+				if err := call(ctx, input.DispatchKeyEvent, event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Set sets the value of an input that cannot be typed into.

@@ -21,7 +21,7 @@ func NextWait(t *rapid.T, r rules.Run, now time.Time) time.Duration {
 	waits := []time.Duration{0, 0, 1, time.Microsecond, 999 * time.Millisecond, time.Second, 5 * time.Minute}
 	s := r.Summary()
 	limits := []time.Time{s.ExpiresAt, s.AbandonAt}
-	for _, w := range r.Waits() {
+	for _, w := range r.Waits {
 		limits = append(limits, w.At, w.PendingSince.Add(time.Minute))
 	}
 	for _, limit := range limits {
@@ -34,9 +34,9 @@ func NextWait(t *rapid.T, r rules.Run, now time.Time) time.Duration {
 
 // NextCommand returns a command that the run waits for, and sometimes any other one.
 func NextCommand(t *rapid.T, p workflow.Program, r rules.Run) rules.Command {
-	w := r.Wait
-	if waits := r.Waits(); len(waits) > 1 {
-		w = rapid.SampledFrom(waits).Draw(t, "of")
+	w := r.Wait()
+	if len(r.Waits) > 1 {
+		w = rapid.SampledFrom(r.Waits).Draw(t, "of")
 	}
 	if rapid.IntRange(0, 4).Draw(t, "stray") == 0 {
 		return strayCommand(t, p, r)
@@ -57,7 +57,7 @@ func NextCommand(t *rapid.T, p workflow.Program, r rules.Run) rules.Command {
 			return rules.AskAgain{Step: askedStep(t, r), Reasons: []string{"other"}, By: who.Name, Identity: who.Identity}
 		}
 		for _, s := range r.Steps {
-			if len(s.Rescreened) > 0 && rapid.Bool().Draw(t, "decides a hit") {
+			if (len(s.Rescreened) > 0 || s.Screening != nil) && rapid.Bool().Draw(t, "decides a hit") {
 				return decideCommand(t, s.Node)
 			}
 		}
@@ -105,7 +105,7 @@ func providerCommand(t *rapid.T, node verification.NodeID, dispatch int) rules.C
 // payloads returns answers of a customer. The last one of each type of step is invalid.
 func payloads(r rules.Run) []string {
 	const consents = `{"consent_status":"success"}`
-	if s, _ := r.Step(r.Wait.Node); s.Type == workflow.NodeConsent {
+	if s, _ := r.Step(r.Wait().Node); s.Type == workflow.NodeConsent {
 		return []string{consents, consents, `{"consent_status":"declined"}`, `{"consent_status":true}`}
 	}
 	return []string{
@@ -168,13 +168,13 @@ func strayCommand(t *rapid.T, p workflow.Program, r rules.Run) rules.Command {
 	commands := []rules.Command{
 		rules.Start{ReferenceID: "customer-2"},
 		providerCommand(t, node, dispatch),
-		rules.RecordCallback{WaitNumber: r.Wait.Number, Digest: "0f"},
-		rules.RecordReturn{WaitNumber: r.Wait.Number, Digest: "1f", Pending: dispatch > 1},
+		rules.RecordCallback{WaitNumber: r.Wait().Number, Digest: "0f"},
+		rules.RecordReturn{WaitNumber: r.Wait().Number, Digest: "1f", Pending: dispatch > 1},
 		rules.Redispatch{},
 		rules.Abort{Node: node, Cause: "a template failed"},
-		rules.OpenJourney{WaitNumber: rapid.SampledFrom([]int{0, 0, 1, r.Wait.Number}).Draw(t, "number")},
+		rules.OpenJourney{WaitNumber: rapid.SampledFrom([]int{0, 0, 1, r.Wait().Number}).Draw(t, "number")},
 		rules.Submit{Signal: "details_submitted"},
-		rules.Upload{WaitNumber: r.Wait.Number, Document: verification.Document{ID: "1", Field: "pan"}},
+		rules.Upload{WaitNumber: r.Wait().Number, Document: verification.Document{ID: "1", Field: "pan"}},
 		verdictCommand(t),
 		rules.ReturnProposal{Notes: "look again", By: back.Name, Identity: back.Identity},
 		rules.AskAgain{Reasons: []string{"other"}, By: back.Name, Identity: back.Identity},

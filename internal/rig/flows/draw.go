@@ -105,6 +105,7 @@ func (r drawer) node(i int) workflow.Node {
 		return r.group(i, label)
 	case workflow.NodeReview:
 		n := ReviewNode(label, next)
+		n.FourEyes = rapid.IntRange(0, 5).Draw(r.T, "four eyes") == 0
 		if i > 0 && len(r.back) > 0 && rapid.IntRange(0, 3).Draw(r.T, "back") == 0 {
 			n.OnReject = r.back[0]
 		}
@@ -122,6 +123,7 @@ func (r drawer) node(i int) workflow.Node {
 	n := CheckNode(label, next)
 	n.ForEach, n.When, n.OnFailed, n.OnUnavailable = r.each(), r.when("when"), r.target(i, "on failed"), r.target(i, "on unavailable")
 	n.Fallback = rapid.SampledFrom([]string{"", "backup"}).Draw(r.T, "fallback")
+	n.Provider = r.provider()
 	if n.ForEach == "" && rapid.IntRange(0, 3).Draw(r.T, "leads away") == 0 {
 		n.RedirectHosts = []string{"*.bank.example"}
 	}
@@ -129,6 +131,11 @@ func (r drawer) node(i int) workflow.Node {
 		n.Rescreen = &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange}
 	}
 	return n
+}
+
+// provider draws the provider of a check: some screen.
+func (r drawer) provider() string {
+	return rapid.SampledFrom([]string{"registry", "registry", Screener}).Draw(r.T, "provider")
 }
 
 // group draws a group of checks.
@@ -146,7 +153,7 @@ func (r drawer) group(i int, label string) workflow.Node {
 	}
 	for k := range members {
 		n.Members = append(n.Members, workflow.Member{
-			Name: fmt.Sprint("m", k), Provider: "registry", Retry: &workflow.Retry{MaxDispatches: 2}, When: r.when("member when"),
+			Name: fmt.Sprint("m", k), Provider: r.provider(), Retry: &workflow.Retry{MaxDispatches: 2}, When: r.when("member when"),
 			Fallback: rapid.SampledFrom([]string{"", "", "backup"}).Draw(r.T, "fallback"),
 		})
 	}

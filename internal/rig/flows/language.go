@@ -51,6 +51,9 @@ func (l Language) Condition(text string, d workflow.Declarations) (workflow.Cond
 	if node, ok := strings.CutPrefix(text, "reads "); ok && !d.Steps[verification.NodeID(node)].MayPrecede {
 		return nil, fmt.Errorf("the step %s cannot have run", node)
 	}
+	if path, ok := strings.CutPrefix(text, "clear "); ok {
+		return clear(path), nil
+	}
 	c, err := named(l.conditions, text)
 	for _, reads := range []string{"reads ", "follows "} {
 		if node, ok := strings.CutPrefix(text, reads); ok && err == nil {
@@ -58,6 +61,32 @@ func (l Language) Condition(text string, d workflow.Declarations) (workflow.Cond
 		}
 	}
 	return c, err
+}
+
+// clear is a condition that reads `clear` of a step, such as address, of a member, such as address.bureau, of the first element of a
+// list, such as owners[1], or of the answer of a member.
+func clear(path string) Condition {
+	return func(s workflow.Scope) (bool, map[string]any, error) {
+		if path == "member" {
+			return s.Member.Clear, nil, nil
+		}
+		node, element, member := verification.NodeID(path).Parts()
+		for _, step := range s.Steps {
+			if step.Node != node {
+				continue
+			}
+			if element > 0 {
+				step = step.Items[element-1]
+			}
+			for _, m := range step.Members {
+				if string(m.Node) == member {
+					step = m
+				}
+			}
+			return step.Clear, map[string]any{"clear": step.Clear}, nil
+		}
+		return false, nil, fmt.Errorf("the step %s has not run", node)
+	}
 }
 
 // reading is a condition that says what it reads.
@@ -130,8 +159,20 @@ func (v values) Types(i int) []string {
 }
 
 func (l Language) Template(object verification.Data, _ workflow.Declarations) (workflow.Template, error) {
-	return named(l.templates, object.String())
+	t, err := named(l.templates, object.String())
+	if path, ok := strings.CutPrefix(object.String(), `{"list":"${steps.`); ok && err == nil {
+		return listing{t, "steps." + strings.TrimSuffix(path, `}"}`)}, nil
+	}
+	return t, err
 }
+
+// listing is a template that says what it reads.
+type listing struct {
+	Template
+	path string
+}
+
+func (l listing) ReadPaths() []string { return []string{l.path} }
 
 // named returns a function, or an error if there is none.
 func named[F any](functions map[string]F, text string) (F, error) {
@@ -168,16 +209,28 @@ func NewLanguage() Language {
 			return is, map[string]any{"more": is}, nil
 		}
 	}
+	differs := func(node verification.NodeID) Condition {
+		return func(s workflow.Scope) (is bool, _ map[string]any, _ error) {
+			for _, step := range s.Steps {
+				if step.Node == node {
+					_, is = step.Data.Map()["differs"]
+				}
+			}
+			return is, map[string]any{"differs": is}, nil
+		}
+	}
 	l := Language{
 		conditions: map[string]Condition{
-			"review wanted": asks("review"),
-			"again wanted":  asks("again"),
-			"pan failed":    passed("pan", false),
-			"pan passed":    passed("pan", true),
-			"reads pan":     passed("pan", true),
-			"reads face":    passed("face", true),
-			"reads details": passed("details", true),
-			"reads consent": passed("consent", true),
+			"registry differs": differs("registry"),
+			"details more":     more("details"),
+			"review wanted":    asks("review"),
+			"again wanted":     asks("again"),
+			"pan failed":       passed("pan", false),
+			"pan passed":       passed("pan", true),
+			"reads pan":        passed("pan", true),
+			"reads face":       passed("face", true),
+			"reads details":    passed("details", true),
+			"reads consent":    passed("consent", true),
 			"breaks": func(workflow.Scope) (bool, map[string]any, error) {
 				return false, nil, errors.New("the value is not there")
 			},
@@ -192,6 +245,10 @@ func NewLanguage() Language {
 			`{"list":"${input.list}"}`: func(s workflow.Scope) (map[string]any, error) {
 				list, _ := s.Input.Map()["list"].([]any)
 				return map[string]any{"list": list}, nil
+			},
+			`{"list":"${steps.details.data.owners}"}`: func(s workflow.Scope) (map[string]any, error) {
+				i := slices.IndexFunc(s.Steps, func(step workflow.StepValues) bool { return step.Node == "details" })
+				return map[string]any{"list": s.Steps[i].Data.Map()["owners"]}, nil
 			},
 			`{"of":"${item}"}`: func(s workflow.Scope) (map[string]any, error) {
 				return map[string]any{"of": s.Item, "at": s.Position}, nil
@@ -221,7 +278,7 @@ func NewLanguage() Language {
 	}
 	always := func(workflow.Scope) (bool, map[string]any, error) { return true, nil, nil }
 	l.conditions["always"] = always
-	for _, node := range []verification.NodeID{"owner", "n0", "n1", "n2", "n3"} {
+	for _, node := range []verification.NodeID{"owner", "details", "n0", "n1", "n2", "n3"} {
 		l.conditions["more at "+string(node)] = more(node)
 	}
 	for i := range maxSteps { // they hold, and the step that they are of depends on the other

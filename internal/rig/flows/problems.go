@@ -20,11 +20,19 @@ type Tester interface {
 	Errorf(format string, args ...any)
 }
 
+// Screener is the name of a provider that screens. Providers has its description.
+const Screener = "lists"
+
+// Providers returns the descriptions of providers that Compile knows.
+func Providers() map[string]verification.ProviderDescription {
+	return map[string]verification.ProviderDescription{Screener: {Screens: true, Rescreens: true}}
+}
+
 // Compile returns the program of a valid definition.
 func Compile(t Tester, d workflow.Definition) workflow.Program {
 	t.Helper()
 	v := workflow.Version{Number: 3, Hash: d.VersionHash(), Definition: d}
-	p, err := workflow.Compile(context.Background(), WorkflowID, v, NewLanguage(), nil, nil)
+	p, err := workflow.Compile(context.Background(), WorkflowID, v, NewLanguage(), nil, Providers())
 	if err != nil {
 		t.Fatalf("Compile: %v", err)
 	}

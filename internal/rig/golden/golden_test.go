@@ -39,27 +39,6 @@ func TestLineEndsAndBinaryBytesCount(t *testing.T) {
 	}
 }
 
-func TestMissingFileFailsAndSaysHowToWriteIt(t *testing.T) {
-	t.Setenv(golden.Env, "")
-	path := filepath.Join(t.TempDir(), "new.txt")
-	got := run(t, path, []byte("x"))
-	if !strings.Contains(got.failure, "does not exist") || !strings.Contains(got.failure, golden.Env) {
-		t.Errorf("failure = %q, want how to write the file", got.failure)
-	}
-}
-
-func TestUpdateWritesTheFile(t *testing.T) {
-	t.Setenv(golden.Env, "1")
-	for _, path := range []string{file(t, "old"), filepath.Join(t.TempDir(), "testdata", "new.txt")} {
-		if got := run(t, path, []byte("new")); got.failure != "" {
-			t.Errorf("failure = %q, want none", got.failure)
-		}
-		if text := read(t, path); text != "new" {
-			t.Errorf("file = %q, want %q", text, "new")
-		}
-	}
-}
-
 // recorder records the failure of a test.
 type recorder struct {
 	testing.TB

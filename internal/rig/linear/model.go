@@ -278,6 +278,9 @@ func (p Plan) shows(s *state, by Op, out Output) bool {
 		want.Code = "RUN_EXPIRED"
 	case s.ended == "failed":
 		want.Code, want.FailedOn = "CHECK_FAILED", at.Name
+		if p.Shape == Group {
+			want.FailedOn = "b" // the member that the script is for
+		}
 	}
 	if by != OpList && by != OpShown {
 		flags := p.flags(*s)

@@ -1344,6 +1344,78 @@ func (mock *TenantListerMock) TenantsCalls() []struct {
 	return calls
 }
 
+// Ensure, that SetupStoreMock does implement store.SetupStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.SetupStore = &SetupStoreMock{}
+
+// SetupStoreMock is a mock implementation of store.SetupStore.
+//
+//	func TestSomethingThatUsesSetupStore(t *testing.T) {
+//
+//		// make and configure a mocked store.SetupStore
+//		mockedSetupStore := &SetupStoreMock{
+//			SaveSetupFunc: func(ctx context.Context, s store.Setup) error {
+//				panic("mock out the SaveSetup method")
+//			},
+//		}
+//
+//		// use mockedSetupStore in code that requires store.SetupStore
+//		// and then make assertions.
+//
+//	}
+type SetupStoreMock struct {
+	// SaveSetupFunc mocks the SaveSetup method.
+	SaveSetupFunc func(ctx context.Context, s store.Setup) error
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// SaveSetup holds details about calls to the SaveSetup method.
+		SaveSetup []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// S is the s argument value.
+			S store.Setup
+		}
+	}
+	lockSaveSetup sync.RWMutex
+}
+
+// SaveSetup calls SaveSetupFunc.
+func (mock *SetupStoreMock) SaveSetup(ctx context.Context, s store.Setup) error {
+	if mock.SaveSetupFunc == nil {
+		panic("SetupStoreMock.SaveSetupFunc: method is nil but SetupStore.SaveSetup was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+		S   store.Setup
+	}{
+		Ctx: ctx,
+		S:   s,
+	}
+	mock.lockSaveSetup.Lock()
+	mock.calls.SaveSetup = append(mock.calls.SaveSetup, callInfo)
+	mock.lockSaveSetup.Unlock()
+	return mock.SaveSetupFunc(ctx, s)
+}
+
+// SaveSetupCalls gets all the calls that were made to SaveSetup.
+// Check the length with:
+//
+//	len(mockedSetupStore.SaveSetupCalls())
+func (mock *SetupStoreMock) SaveSetupCalls() []struct {
+	Ctx context.Context
+	S   store.Setup
+} {
+	var calls []struct {
+		Ctx context.Context
+		S   store.Setup
+	}
+	mock.lockSaveSetup.RLock()
+	calls = mock.calls.SaveSetup
+	mock.lockSaveSetup.RUnlock()
+	return calls
+}
+
 // Ensure, that IdempotencyStoreMock does implement store.IdempotencyStore.
 // If this is not the case, regenerate this file with moq.
 var _ store.IdempotencyStore = &IdempotencyStoreMock{}
@@ -2133,12 +2205,6 @@ var _ store.RetentionStore = &RetentionStoreMock{}
 //			ForgetFunc: func(ctx context.Context, before store.Ages, limit int) (int, error) {
 //				panic("mock out the Forget method")
 //			},
-//			RetentionMarkFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-//				panic("mock out the RetentionMark method")
-//			},
-//			SaveRetentionMarkFunc: func(ctx context.Context, m store.RetentionMark) error {
-//				panic("mock out the SaveRetentionMark method")
-//			},
 //			StartedRunsFunc: func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int) ([]rules.Summary, error) {
 //				panic("mock out the StartedRuns method")
 //			},
@@ -2151,12 +2217,6 @@ var _ store.RetentionStore = &RetentionStoreMock{}
 type RetentionStoreMock struct {
 	// ForgetFunc mocks the Forget method.
 	ForgetFunc func(ctx context.Context, before store.Ages, limit int) (int, error)
-
-	// RetentionMarkFunc mocks the RetentionMark method.
-	RetentionMarkFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error)
-
-	// SaveRetentionMarkFunc mocks the SaveRetentionMark method.
-	SaveRetentionMarkFunc func(ctx context.Context, m store.RetentionMark) error
 
 	// StartedRunsFunc mocks the StartedRuns method.
 	StartedRunsFunc func(ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int) ([]rules.Summary, error)
@@ -2171,22 +2231,6 @@ type RetentionStoreMock struct {
 			Before store.Ages
 			// Limit is the limit argument value.
 			Limit int
-		}
-		// RetentionMark holds details about calls to the RetentionMark method.
-		RetentionMark []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// W is the w argument value.
-			W verification.WorkflowID
-		}
-		// SaveRetentionMark holds details about calls to the SaveRetentionMark method.
-		SaveRetentionMark []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// M is the m argument value.
-			M store.RetentionMark
 		}
 		// StartedRuns holds details about calls to the StartedRuns method.
 		StartedRuns []struct {
@@ -2204,10 +2248,8 @@ type RetentionStoreMock struct {
 			Limit int
 		}
 	}
-	lockForget            sync.RWMutex
-	lockRetentionMark     sync.RWMutex
-	lockSaveRetentionMark sync.RWMutex
-	lockStartedRuns       sync.RWMutex
+	lockForget      sync.RWMutex
+	lockStartedRuns sync.RWMutex
 }
 
 // Forget calls ForgetFunc.
@@ -2247,82 +2289,6 @@ func (mock *RetentionStoreMock) ForgetCalls() []struct {
 	mock.lockForget.RLock()
 	calls = mock.calls.Forget
 	mock.lockForget.RUnlock()
-	return calls
-}
-
-// RetentionMark calls RetentionMarkFunc.
-func (mock *RetentionStoreMock) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-	if mock.RetentionMarkFunc == nil {
-		panic("RetentionStoreMock.RetentionMarkFunc: method is nil but RetentionStore.RetentionMark was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		W   verification.WorkflowID
-	}{
-		Ctx: ctx,
-		T:   t,
-		W:   w,
-	}
-	mock.lockRetentionMark.Lock()
-	mock.calls.RetentionMark = append(mock.calls.RetentionMark, callInfo)
-	mock.lockRetentionMark.Unlock()
-	return mock.RetentionMarkFunc(ctx, t, w)
-}
-
-// RetentionMarkCalls gets all the calls that were made to RetentionMark.
-// Check the length with:
-//
-//	len(mockedRetentionStore.RetentionMarkCalls())
-func (mock *RetentionStoreMock) RetentionMarkCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	W   verification.WorkflowID
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		W   verification.WorkflowID
-	}
-	mock.lockRetentionMark.RLock()
-	calls = mock.calls.RetentionMark
-	mock.lockRetentionMark.RUnlock()
-	return calls
-}
-
-// SaveRetentionMark calls SaveRetentionMarkFunc.
-func (mock *RetentionStoreMock) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
-	if mock.SaveRetentionMarkFunc == nil {
-		panic("RetentionStoreMock.SaveRetentionMarkFunc: method is nil but RetentionStore.SaveRetentionMark was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		M   store.RetentionMark
-	}{
-		Ctx: ctx,
-		M:   m,
-	}
-	mock.lockSaveRetentionMark.Lock()
-	mock.calls.SaveRetentionMark = append(mock.calls.SaveRetentionMark, callInfo)
-	mock.lockSaveRetentionMark.Unlock()
-	return mock.SaveRetentionMarkFunc(ctx, m)
-}
-
-// SaveRetentionMarkCalls gets all the calls that were made to SaveRetentionMark.
-// Check the length with:
-//
-//	len(mockedRetentionStore.SaveRetentionMarkCalls())
-func (mock *RetentionStoreMock) SaveRetentionMarkCalls() []struct {
-	Ctx context.Context
-	M   store.RetentionMark
-} {
-	var calls []struct {
-		Ctx context.Context
-		M   store.RetentionMark
-	}
-	mock.lockSaveRetentionMark.RLock()
-	calls = mock.calls.SaveRetentionMark
-	mock.lockSaveRetentionMark.RUnlock()
 	return calls
 }
 
@@ -2375,6 +2341,362 @@ func (mock *RetentionStoreMock) StartedRunsCalls() []struct {
 	mock.lockStartedRuns.RLock()
 	calls = mock.calls.StartedRuns
 	mock.lockStartedRuns.RUnlock()
+	return calls
+}
+
+// Ensure, that LedgerStoreMock does implement store.LedgerStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.LedgerStore = &LedgerStoreMock{}
+
+// LedgerStoreMock is a mock implementation of store.LedgerStore.
+//
+//	func TestSomethingThatUsesLedgerStore(t *testing.T) {
+//
+//		// make and configure a mocked store.LedgerStore
+//		mockedLedgerStore := &LedgerStoreMock{
+//			ErasuresNotedFunc: func(ctx context.Context, numbers []int64) error {
+//				panic("mock out the ErasuresNoted method")
+//			},
+//			LedgerMarkFunc: func(ctx context.Context) (store.LedgerMark, error) {
+//				panic("mock out the LedgerMark method")
+//			},
+//			OwedErasuresFunc: func(ctx context.Context, limit int) ([]verification.Erasure, error) {
+//				panic("mock out the OwedErasures method")
+//			},
+//			SaveLedgerMarkFunc: func(ctx context.Context, was store.LedgerMark, mark store.LedgerMark, owed []verification.Erasure) error {
+//				panic("mock out the SaveLedgerMark method")
+//			},
+//		}
+//
+//		// use mockedLedgerStore in code that requires store.LedgerStore
+//		// and then make assertions.
+//
+//	}
+type LedgerStoreMock struct {
+	// ErasuresNotedFunc mocks the ErasuresNoted method.
+	ErasuresNotedFunc func(ctx context.Context, numbers []int64) error
+
+	// LedgerMarkFunc mocks the LedgerMark method.
+	LedgerMarkFunc func(ctx context.Context) (store.LedgerMark, error)
+
+	// OwedErasuresFunc mocks the OwedErasures method.
+	OwedErasuresFunc func(ctx context.Context, limit int) ([]verification.Erasure, error)
+
+	// SaveLedgerMarkFunc mocks the SaveLedgerMark method.
+	SaveLedgerMarkFunc func(ctx context.Context, was store.LedgerMark, mark store.LedgerMark, owed []verification.Erasure) error
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// ErasuresNoted holds details about calls to the ErasuresNoted method.
+		ErasuresNoted []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Numbers is the numbers argument value.
+			Numbers []int64
+		}
+		// LedgerMark holds details about calls to the LedgerMark method.
+		LedgerMark []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+		}
+		// OwedErasures holds details about calls to the OwedErasures method.
+		OwedErasures []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Limit is the limit argument value.
+			Limit int
+		}
+		// SaveLedgerMark holds details about calls to the SaveLedgerMark method.
+		SaveLedgerMark []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Was is the was argument value.
+			Was store.LedgerMark
+			// Mark is the mark argument value.
+			Mark store.LedgerMark
+			// Owed is the owed argument value.
+			Owed []verification.Erasure
+		}
+	}
+	lockErasuresNoted  sync.RWMutex
+	lockLedgerMark     sync.RWMutex
+	lockOwedErasures   sync.RWMutex
+	lockSaveLedgerMark sync.RWMutex
+}
+
+// ErasuresNoted calls ErasuresNotedFunc.
+func (mock *LedgerStoreMock) ErasuresNoted(ctx context.Context, numbers []int64) error {
+	if mock.ErasuresNotedFunc == nil {
+		panic("LedgerStoreMock.ErasuresNotedFunc: method is nil but LedgerStore.ErasuresNoted was just called")
+	}
+	callInfo := struct {
+		Ctx     context.Context
+		Numbers []int64
+	}{
+		Ctx:     ctx,
+		Numbers: numbers,
+	}
+	mock.lockErasuresNoted.Lock()
+	mock.calls.ErasuresNoted = append(mock.calls.ErasuresNoted, callInfo)
+	mock.lockErasuresNoted.Unlock()
+	return mock.ErasuresNotedFunc(ctx, numbers)
+}
+
+// ErasuresNotedCalls gets all the calls that were made to ErasuresNoted.
+// Check the length with:
+//
+//	len(mockedLedgerStore.ErasuresNotedCalls())
+func (mock *LedgerStoreMock) ErasuresNotedCalls() []struct {
+	Ctx     context.Context
+	Numbers []int64
+} {
+	var calls []struct {
+		Ctx     context.Context
+		Numbers []int64
+	}
+	mock.lockErasuresNoted.RLock()
+	calls = mock.calls.ErasuresNoted
+	mock.lockErasuresNoted.RUnlock()
+	return calls
+}
+
+// LedgerMark calls LedgerMarkFunc.
+func (mock *LedgerStoreMock) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
+	if mock.LedgerMarkFunc == nil {
+		panic("LedgerStoreMock.LedgerMarkFunc: method is nil but LedgerStore.LedgerMark was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+	}{
+		Ctx: ctx,
+	}
+	mock.lockLedgerMark.Lock()
+	mock.calls.LedgerMark = append(mock.calls.LedgerMark, callInfo)
+	mock.lockLedgerMark.Unlock()
+	return mock.LedgerMarkFunc(ctx)
+}
+
+// LedgerMarkCalls gets all the calls that were made to LedgerMark.
+// Check the length with:
+//
+//	len(mockedLedgerStore.LedgerMarkCalls())
+func (mock *LedgerStoreMock) LedgerMarkCalls() []struct {
+	Ctx context.Context
+} {
+	var calls []struct {
+		Ctx context.Context
+	}
+	mock.lockLedgerMark.RLock()
+	calls = mock.calls.LedgerMark
+	mock.lockLedgerMark.RUnlock()
+	return calls
+}
+
+// OwedErasures calls OwedErasuresFunc.
+func (mock *LedgerStoreMock) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
+	if mock.OwedErasuresFunc == nil {
+		panic("LedgerStoreMock.OwedErasuresFunc: method is nil but LedgerStore.OwedErasures was just called")
+	}
+	callInfo := struct {
+		Ctx   context.Context
+		Limit int
+	}{
+		Ctx:   ctx,
+		Limit: limit,
+	}
+	mock.lockOwedErasures.Lock()
+	mock.calls.OwedErasures = append(mock.calls.OwedErasures, callInfo)
+	mock.lockOwedErasures.Unlock()
+	return mock.OwedErasuresFunc(ctx, limit)
+}
+
+// OwedErasuresCalls gets all the calls that were made to OwedErasures.
+// Check the length with:
+//
+//	len(mockedLedgerStore.OwedErasuresCalls())
+func (mock *LedgerStoreMock) OwedErasuresCalls() []struct {
+	Ctx   context.Context
+	Limit int
+} {
+	var calls []struct {
+		Ctx   context.Context
+		Limit int
+	}
+	mock.lockOwedErasures.RLock()
+	calls = mock.calls.OwedErasures
+	mock.lockOwedErasures.RUnlock()
+	return calls
+}
+
+// SaveLedgerMark calls SaveLedgerMarkFunc.
+func (mock *LedgerStoreMock) SaveLedgerMark(ctx context.Context, was store.LedgerMark, mark store.LedgerMark, owed []verification.Erasure) error {
+	if mock.SaveLedgerMarkFunc == nil {
+		panic("LedgerStoreMock.SaveLedgerMarkFunc: method is nil but LedgerStore.SaveLedgerMark was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Was  store.LedgerMark
+		Mark store.LedgerMark
+		Owed []verification.Erasure
+	}{
+		Ctx:  ctx,
+		Was:  was,
+		Mark: mark,
+		Owed: owed,
+	}
+	mock.lockSaveLedgerMark.Lock()
+	mock.calls.SaveLedgerMark = append(mock.calls.SaveLedgerMark, callInfo)
+	mock.lockSaveLedgerMark.Unlock()
+	return mock.SaveLedgerMarkFunc(ctx, was, mark, owed)
+}
+
+// SaveLedgerMarkCalls gets all the calls that were made to SaveLedgerMark.
+// Check the length with:
+//
+//	len(mockedLedgerStore.SaveLedgerMarkCalls())
+func (mock *LedgerStoreMock) SaveLedgerMarkCalls() []struct {
+	Ctx  context.Context
+	Was  store.LedgerMark
+	Mark store.LedgerMark
+	Owed []verification.Erasure
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Was  store.LedgerMark
+		Mark store.LedgerMark
+		Owed []verification.Erasure
+	}
+	mock.lockSaveLedgerMark.RLock()
+	calls = mock.calls.SaveLedgerMark
+	mock.lockSaveLedgerMark.RUnlock()
+	return calls
+}
+
+// Ensure, that RowStoreMock does implement store.RowStore.
+// If this is not the case, regenerate this file with moq.
+var _ store.RowStore = &RowStoreMock{}
+
+// RowStoreMock is a mock implementation of store.RowStore.
+//
+//	func TestSomethingThatUsesRowStore(t *testing.T) {
+//
+//		// make and configure a mocked store.RowStore
+//		mockedRowStore := &RowStoreMock{
+//			ChangeFunc: func(ctx context.Context, rows []store.Record) error {
+//				panic("mock out the Change method")
+//			},
+//			RowFunc: func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+//				panic("mock out the Row method")
+//			},
+//		}
+//
+//		// use mockedRowStore in code that requires store.RowStore
+//		// and then make assertions.
+//
+//	}
+type RowStoreMock struct {
+	// ChangeFunc mocks the Change method.
+	ChangeFunc func(ctx context.Context, rows []store.Record) error
+
+	// RowFunc mocks the Row method.
+	RowFunc func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Change holds details about calls to the Change method.
+		Change []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Rows is the rows argument value.
+			Rows []store.Record
+		}
+		// Row holds details about calls to the Row method.
+		Row []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Kind is the kind argument value.
+			Kind store.RecordKind
+			// Key is the key argument value.
+			Key string
+		}
+	}
+	lockChange sync.RWMutex
+	lockRow    sync.RWMutex
+}
+
+// Change calls ChangeFunc.
+func (mock *RowStoreMock) Change(ctx context.Context, rows []store.Record) error {
+	if mock.ChangeFunc == nil {
+		panic("RowStoreMock.ChangeFunc: method is nil but RowStore.Change was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Rows []store.Record
+	}{
+		Ctx:  ctx,
+		Rows: rows,
+	}
+	mock.lockChange.Lock()
+	mock.calls.Change = append(mock.calls.Change, callInfo)
+	mock.lockChange.Unlock()
+	return mock.ChangeFunc(ctx, rows)
+}
+
+// ChangeCalls gets all the calls that were made to Change.
+// Check the length with:
+//
+//	len(mockedRowStore.ChangeCalls())
+func (mock *RowStoreMock) ChangeCalls() []struct {
+	Ctx  context.Context
+	Rows []store.Record
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Rows []store.Record
+	}
+	mock.lockChange.RLock()
+	calls = mock.calls.Change
+	mock.lockChange.RUnlock()
+	return calls
+}
+
+// Row calls RowFunc.
+func (mock *RowStoreMock) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+	if mock.RowFunc == nil {
+		panic("RowStoreMock.RowFunc: method is nil but RowStore.Row was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+		Key  string
+	}{
+		Ctx:  ctx,
+		Kind: kind,
+		Key:  key,
+	}
+	mock.lockRow.Lock()
+	mock.calls.Row = append(mock.calls.Row, callInfo)
+	mock.lockRow.Unlock()
+	return mock.RowFunc(ctx, kind, key)
+}
+
+// RowCalls gets all the calls that were made to Row.
+// Check the length with:
+//
+//	len(mockedRowStore.RowCalls())
+func (mock *RowStoreMock) RowCalls() []struct {
+	Ctx  context.Context
+	Kind store.RecordKind
+	Key  string
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+		Key  string
+	}
+	mock.lockRow.RLock()
+	calls = mock.calls.Row
+	mock.lockRow.RUnlock()
 	return calls
 }
 

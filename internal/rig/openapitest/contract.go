@@ -42,6 +42,7 @@ func NewContract(document []byte) (*Contract, error) {
 		"uri":  openapi3.NewCallbackValidator(CheckURL),
 	}
 	doc.SetStringFormatValidators(formats)
+	closeResponses(doc)
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation()); err != nil {
 		return nil, fmt.Errorf("validate the OpenAPI document: %w", err)
 	}
@@ -51,6 +52,47 @@ func NewContract(document []byte) (*Contract, error) {
 		AuthenticationFunc:      openapi3filter.NoopAuthenticationFunc,
 		SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formats)},
 	}}, nil
+}
+
+// closeResponses makes the document strict for the checks: a later version may add a member to a response, and a client must accept it,
+// but this one has only members that the document names.
+func closeResponses(doc *openapi3.T) {
+	seen := map[*openapi3.Schema]bool{}
+	var shut func(*openapi3.SchemaRef)
+	shut = func(ref *openapi3.SchemaRef) {
+		if ref == nil || ref.Value == nil || seen[ref.Value] {
+			return
+		}
+		s := ref.Value
+		seen[s] = true
+		if s.Type.Is("object") && len(s.Properties) > 0 && s.AdditionalProperties.Has == nil && s.AdditionalProperties.Schema == nil {
+			s.AdditionalProperties.Has = new(false)
+		}
+		for _, p := range s.Properties {
+			shut(p)
+		}
+		shut(s.Items)
+		for _, all := range [][]*openapi3.SchemaRef{s.OneOf, s.AnyOf, s.AllOf} {
+			for _, one := range all {
+				shut(one)
+			}
+		}
+	}
+	for _, item := range doc.Paths.Map() {
+		for _, operation := range item.Operations() {
+			for _, response := range operation.Responses.Map() {
+				for _, media := range response.Value.Content {
+					shut(media.Schema)
+				}
+			}
+		}
+	}
+	if doc.Components == nil { // of a document that is refused later
+		return
+	}
+	for _, s := range doc.Components.Schemas {
+		shut(s)
+	}
 }
 
 // UUID is the pattern of a UUID in lower case.

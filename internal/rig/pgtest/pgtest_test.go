@@ -5,11 +5,7 @@ package pgtest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,24 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envAbandon) != "" {
-		abandon()
-	}
 	os.Exit(pgtest.Main(m, prepare))
-}
-
-const envAbandon = "VERIFYD_TEST_ABANDON"
-
-// abandon starts a server, prints its location, and waits to be killed.
-func abandon() {
-	s, err := pgtest.Start(context.Background(), pgtest.Options{})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	fmt.Fprintln(os.Stdout, pgtest.Folder(s))
-	_, _ = os.Stdin.Read(make([]byte, 1))
-	runtime.KeepAlive(s)
 }
 
 func prepare(ctx context.Context, url string) error {
@@ -61,14 +40,6 @@ func TestDatabasesAreSeparateCopiesOfThePreparedOne(t *testing.T) {
 	}
 }
 
-func TestAnEmptyDatabaseHoldsNothing(t *testing.T) {
-	c := connect(t, pgtest.Empty(t))
-	if n := one[int](t, c, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"); n != 0 {
-		t.Errorf("%d tables, want none", n)
-	}
-	execute(t, c, "CREATE TABLE runs (id int)")
-}
-
 func TestRowLevelSecurityBindsTheRoleOfTests(t *testing.T) {
 	url := pgtest.Database(t)
 	c := connect(t, url)
@@ -87,64 +58,6 @@ func TestRowLevelSecurityBindsTheRoleOfTests(t *testing.T) {
 			t.Errorf("rows for the administrator = %v, want one", got)
 		}
 	}
-}
-
-func TestADatabaseIsRemovedDespiteConnections(t *testing.T) {
-	var url string
-	var c *pgx.Conn
-	t.Run("test", func(sub *testing.T) {
-		url = pgtest.Database(sub)
-		c = connect(t, url)
-	})
-	if err := c.Ping(t.Context()); err == nil {
-		t.Error("the connection is still there")
-	}
-	if again, err := pgx.Connect(t.Context(), url); err == nil {
-		_ = again.Close(t.Context())
-		t.Error("the database is still there")
-	}
-}
-
-func TestWithoutPostgresTheRunFailsAndSaysWhyOnce(t *testing.T) {
-	empty := t.TempDir()
-	out, err := child("^TestDatabasesAre|^TestAnEmpty|^TestRowLevel", pgtest.EnvURL+"=", pgtest.EnvBin+"="+empty)
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Errorf("the run ended with %v, want exit code 1", err)
-	}
-	if n := strings.Count(out, pgtest.EnvBin+" is "+empty); n != 1 {
-		t.Errorf("the reason is given %d times, want once: %s", n, out)
-	}
-	if n := strings.Count(out, "--- FAIL"); n != 3 {
-		t.Errorf("%d tests failed, want 3: %s", n, out)
-	}
-}
-
-func TestARunningServerIsUsedAndLeftUnchanged(t *testing.T) {
-	s := server(t, pgtest.Options{})
-	admin := connect(t, s.Admin("postgres"))
-	execute(t, admin, "CREATE ROLE ci LOGIN CREATEDB CREATEROLE PASSWORD 'ci'")
-	count := func() int {
-		return one[int](t, admin, "SELECT (SELECT count(*) FROM pg_database) + (SELECT count(*) FROM pg_roles)")
-	}
-	before := count()
-	_, address, _ := strings.Cut(s.Admin("postgres"), "127.0.0.1")
-	out, err := child("^TestDatabasesAre|^TestAnEmpty|^TestRowLevel|^TestADatabaseIsRemoved",
-		pgtest.EnvURL+"=postgres://ci:ci@127.0.0.1"+address, pgtest.EnvBin+"=/none")
-	if err != nil {
-		t.Errorf("the run ended with %v: %s", err, out)
-	}
-	if after := count(); after != before {
-		t.Errorf("%d databases and roles, want %d as before", after, before)
-	}
-}
-
-// child runs tests of this package in another process.
-func child(tests string, env ...string) (string, error) {
-	c := exec.Command(os.Args[0], "-test.run", tests)
-	c.Env = append(os.Environ(), env...)
-	out, err := c.CombinedOutput()
-	return string(out), err
 }
 
 func connect(t *testing.T, url string) *pgx.Conn {
@@ -184,30 +97,4 @@ func ids(t *testing.T, c *pgx.Conn) []int {
 		t.Fatal(err)
 	}
 	return got
-}
-
-func BenchmarkStart(b *testing.B) {
-	for b.Loop() {
-		s, err := pgtest.Start(b.Context(), pgtest.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDatabase(b *testing.B) {
-	for _, row := range []struct {
-		name string
-		make func(testing.TB) string
-	}{{"copied", pgtest.Database}, {"empty", pgtest.Empty}} {
-		b.Run(row.name, func(b *testing.B) {
-			row.make(b) // the first one starts the server
-			for b.Loop() {
-				row.make(b)
-			}
-		})
-	}
 }

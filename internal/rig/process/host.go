@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// timeout bounds the start and the stop of a host.
-const timeout = 40 * time.Second
+// timeout bounds the start and the stop of a host, also on a machine that runs much else.
+const timeout = 3 * time.Minute
 
 // HostOptions say how to start a host. Program is required.
 type HostOptions struct {

@@ -70,8 +70,8 @@ func (c *Caller) entry(t *rapid.T) store.AuditEntry {
 	}
 	e.ID = store.AuditID(e.At, string(e.Run))
 	if n := rapid.IntRange(0, 3).Draw(t, "count"); n > 0 {
-		e.At, e.Count = Start(), n
-		e.ID = store.AuditID(e.At, string(e.Run))
+		e.Count, e.Action, e.LastAt, e.Detail = n, store.AuditRunRead, c.now, ""
+		e.ID = store.AuditID(Start(), "reads-"+string(e.Run))
 	}
 	return e
 }
@@ -122,7 +122,7 @@ func (c *Caller) forget(t *rapid.T) error {
 	ago := func(what string) time.Time {
 		return rapid.SampledFrom([]time.Time{{}, c.now.Add(-time.Minute), c.now.Add(-48 * time.Hour)}).Draw(t, what)
 	}
-	before := store.Ages{Deliveries: ago("deliveries"), Measures: ago("measures"), Keys: ago("keys"), Audit: ago("audit")}
+	before := store.Ages{Deliveries: ago("deliveries"), Measures: ago("measures"), Keys: ago("keys"), Audit: ago("audit"), Reads: ago("reads")}
 	_, err := c.Forget(t.Context(), before, rapid.IntRange(1, 5).Draw(t, "limit"))
 	return err
 }
@@ -157,7 +157,7 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 		"forget": refusable(c.forget),
 		"save a mark": refusable(func(t *rapid.T) error {
 			at := store.StartedPosition{StartedAt: c.now, Run: c.run(t)}
-			return c.SaveRetentionMark(ctx, store.RetentionMark{Tenant: Tenant, Workflow: Workflow, Redacted: at, Deleted: at})
+			return store.Tables{RowStore: c}.SaveRetentionMark(ctx, store.RetentionMark{Tenant: Tenant, Workflow: Workflow, Redacted: at, Deleted: at})
 		}),
 		"claim": refusable(func(t *rapid.T) error {
 			by := rapid.SampledFrom([]string{"asha", "bo"}).Draw(t, "by")
@@ -208,6 +208,20 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 			w := workflow.Workflow{ID: Workflow, Name: "Onboarding", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
 			err := c.SaveWorkflow(ctx, Tenant, w, &workflow.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)})
 			if err == nil {
+				c.revision = w.Revision
+			}
+			return err
+		}),
+		"save a setup": refusable(func(t *rapid.T) error {
+			w := workflow.Workflow{ID: Workflow, Name: "Set up", CreatedAt: Start(), Revision: c.revision + rapid.IntRange(1, 2).Draw(t, "step")}
+			s := store.Setup{
+				Tenants:   []verification.Tenant{{ID: Tenant, Name: "Set up"}},
+				Accounts:  []verification.Account{{ClientID: "set up", Tenant: Tenant, FromFile: true}},
+				Workflows: []store.WorkflowChange{{Tenant: Tenant, Workflow: w, Added: &workflow.Version{Number: w.Revision, Hash: fmt.Sprint(w.Revision)}}},
+				Audit:     []store.AuditEntry{c.entry(t)}, DryRun: rapid.Bool().Draw(t, "dry run"),
+			}
+			err := c.SaveSetup(ctx, s)
+			if err == nil && !s.DryRun {
 				c.revision = w.Revision
 			}
 			return err

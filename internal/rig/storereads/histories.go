@@ -57,7 +57,7 @@ func (c *Caller) decided(t *rapid.T, before rules.Run) ([]rules.Event, rules.Run
 	}
 	if before.Seq == 0 {
 		v := workflow.Version{Number: 1, Hash: "first", Definition: flows.AnyDefinition(t)}
-		p, err := workflow.Compile(t.Context(), Workflow, v, flows.NewLanguage(), nil, nil)
+		p, err := workflow.Compile(t.Context(), Workflow, v, flows.NewLanguage(), nil, flows.Providers())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,6 +126,32 @@ func (n Noted) SaveWorkflow(ctx context.Context, t verification.TenantID, w work
 	return n.Store.SaveWorkflow(ctx, t, w, v)
 }
 
+// SaveSetup notes what it is given, unless it is refused.
+func (n Noted) SaveSetup(ctx context.Context, s store.Setup) error {
+	err := n.Store.SaveSetup(ctx, s)
+	if err != nil {
+		return err
+	}
+	n.note(func() {
+		for _, t := range s.Tenants {
+			n.tenants[t.ID] = true
+		}
+		for _, a := range s.Accounts {
+			n.tenants[a.Tenant], n.accounts[a.ClientID] = true, true
+		}
+		for _, c := range s.Workflows {
+			of := workflowOf{c.Tenant, c.Workflow.ID}
+			if n.workflows[of] == nil {
+				n.workflows[of] = map[string]bool{}
+			}
+			if c.Added != nil {
+				n.workflows[of][c.Added.Hash] = true
+			}
+		}
+	})
+	return nil
+}
+
 // SaveTenant notes what it is given, unless it is refused.
 func (n Noted) SaveTenant(ctx context.Context, t verification.Tenant) error {
 	err := n.Store.SaveTenant(ctx, t)
@@ -158,10 +184,16 @@ func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d rule
 	return n.Store.SaveDelivery(ctx, t, d)
 }
 
-// SaveRetentionMark notes what it is given.
-func (n Noted) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
-	n.note(func() { n.marked[workflowOf{m.Tenant, m.Workflow}] = true })
-	return n.Store.SaveRetentionMark(ctx, m)
+// Change notes what it is given.
+func (n Noted) Change(ctx context.Context, rows []store.Record) error {
+	n.note(func() {
+		for _, r := range rows {
+			if m, ok := r.(store.RetentionMarkRecord); ok {
+				n.marked[workflowOf{m.Mark.Tenant, m.Mark.Workflow}] = true
+			}
+		}
+	})
+	return n.Store.Change(ctx, rows)
 }
 
 // AppendAudit notes what it is given.
@@ -241,7 +273,7 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(started, err, "StartedRuns(%s, %s)", w.tenant, w.id)
 	}
 	for w := range n.marked {
-		mark, err := s.RetentionMark(ctx, w.tenant, w.id)
+		mark, err := store.Tables{RowStore: s}.RetentionMark(ctx, w.tenant, w.id)
 		add(mark, err, "RetentionMark(%s, %s)", w.tenant, w.id)
 	}
 	for id := range n.accounts {
@@ -288,7 +320,7 @@ func Difference(before, after map[string]any) string {
 func (n *Names) readLists(ctx context.Context, s store.Store, t verification.TenantID, add func(any, error, string, ...any)) {
 	queries := []store.RunQuery{{}, {Order: store.OldestFirst}, {Order: store.DueFirst}}
 	for k := range n.keys {
-		queries = append(queries, store.RunQuery{Keys: []store.SearchKey{k}})
+		queries = append(queries, store.RunQuery{Keys: [][]store.SearchKey{{k}}})
 	}
 	for _, q := range queries {
 		for _, now := range []time.Time{n.latest, n.latest.Add(10 * time.Minute), n.latest.Add(1000 * time.Hour)} {

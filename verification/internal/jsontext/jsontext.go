@@ -5,7 +5,9 @@ package jsontext
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Encode encodes v as JSON without escaping HTML characters.
@@ -98,17 +100,6 @@ func Extend(d []byte, name string, value any) []byte {
 	return fmt.Appendf(d[:len(d)-1:len(d)-1], `,%q:%s}`, name, raw)
 }
 
-// Replace returns the object with other texts in some of its fields. The order of the fields
-// stays.
-func Replace(d []byte, texts map[string]string) []byte {
-	return Edit(d, func(name string, value []byte) []byte {
-		if text, ok := texts[name]; ok {
-			value = Text(text)
-		}
-		return value
-	})
-}
-
 // Edit returns the object with other values, and then with more fields, each with its name
 // and its value as JSON. A field without a value is left out.
 func Edit(d []byte, edit func(name string, value []byte) []byte, more ...[2]string) []byte {
@@ -122,4 +113,79 @@ func Edit(d []byte, edit func(name string, value []byte) []byte, more ...[2]stri
 		fields = append(fields, string(Text(field[0]))+":"+field[1])
 	}
 	return []byte("{" + strings.Join(fields, ",") + "}")
+}
+
+// AppendCompact appends the string that begins at i as json.Marshal compacts it, and returns the index after it; 0 if the
+// string is not valid or CheckString refuses it.
+func AppendCompact(b []byte, text string, i int) (_ []byte, end int) {
+	const hex, special = "0123456789abcdef", uint64(1<<' ' - 1 | 1<<'"' | 1<<'&' | 1<<'<' | 1<<'>') // of the first 64 bytes
+	from := i                                                                                       // what is before it is appended
+	for i++; i < len(text); {
+		switch c := text[i]; {
+		case c >= 64 && c != '\\' && c != "\u2028"[0], c < 64 && special>>c&1 == 0:
+			i++
+		case c < ' ':
+			return b, 0
+		case c == '"':
+			return append(b, text[from:i+1]...), i + 1
+		case c == '\\':
+			n, message := checkEscape(text, i)
+			if message != "" || n == 2 && (i+1 == len(text) || strings.IndexByte(`"\/bfnrt`, text[i+1]) < 0) {
+				return b, 0
+			}
+			i += n
+		default:
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if n == 1 || r == '\u2028' || r == '\u2029' {
+				b = append(append(b, text[from:i]...), '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+				from = i + n
+			}
+			i += n
+		}
+	}
+	return b, 0
+}
+
+// CheckString checks the escapes of the string that begins at i, and returns the
+// index of its closing quote.
+func CheckString(text string, i int) (end int, message string) {
+	for i < len(text) && text[i] != '"' {
+		n := 1
+		if text[i] == '\\' {
+			if n, message = checkEscape(text, i); message != "" {
+				return i, message
+			}
+		}
+		i += n
+	}
+	return i, ""
+}
+
+// checkEscape returns the length of the escape at i, or of both of a surrogate pair. An unknown escape has 2 bytes.
+func checkEscape(text string, i int) (n int, message string) {
+	switch unit := escaped(text, i); {
+	case unit == 0:
+		return 0, "it must not contain a NUL character"
+	case unit >= 0xd800 && unit <= 0xdbff:
+		if low := escaped(text, i+6); low >= 0xdc00 && low <= 0xdfff {
+			return 12, ""
+		}
+		fallthrough
+	case unit >= 0xdc00 && unit <= 0xdfff:
+		return 0, "it must not contain half of a surrogate pair"
+	case unit > 0:
+		return 6, ""
+	}
+	return 2, ""
+}
+
+// escaped parses the \u escape at i; -1 if there is another one.
+func escaped(text string, i int) int64 {
+	if i+6 > len(text) || text[i:i+2] != `\u` {
+		return -1
+	}
+	if unit, err := strconv.ParseUint(text[i+2:i+6], 16, 16); err == nil {
+		return int64(unit)
+	}
+	return -1
 }

@@ -171,8 +171,10 @@ func rowOf(s shell.Session, e store.AuditEntry) row {
 	if e.Run != "" {
 		v.Run, v.RunURL = string(e.Run), s.Base+"/runs/"+string(e.Run)
 	}
-	if e.Count > 0 {
-		v.Details = append(v.Details, s.Count("audit.count", e.Count, e.At.UTC().Format(time.DateOnly)))
+	if day, last := e.At.UTC().Format(time.DateOnly), e.Last().UTC().Format(time.DateOnly); e.Count > 0 && day == last {
+		v.Details = append(v.Details, s.Count("audit.count", e.Count, day))
+	} else if e.Count > 0 {
+		v.Details = append(v.Details, s.Count("audit.last", e.Count, last))
 	}
 	for _, text := range []string{e.Document, e.Subject, e.Detail} {
 		if text != "" {
@@ -189,7 +191,7 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 		return verification.InvalidField("audit", f.bad[0], "cannot be read")
 	}
 	if r.Method == http.MethodGet {
-		at := p.now()
+		at := p.now().UTC().Truncate(time.Microsecond)
 		export := store.AuditEntry{
 			Tenant: s.Tenant, ID: store.AuditID(at, rand.Text()), At: at, Actor: verification.ReviewerActor(s.Person()), Action: store.AuditExported,
 		}

@@ -28,13 +28,13 @@ type Concern struct {
 	// the script of the listed name.
 	Hit bool
 	// Linked says that the page of the run shows the step: a review step without a verdict
-	// has nothing to show.
-	Linked bool
+	// has nothing to show, nor has a check that was not called.
+	Linked, Unscreened bool
 }
 
 // ConcernOf returns a concern in the language of the reader.
 func ConcernOf(s shell.Session, c rules.Concern) Concern {
-	v := Concern{Node: c.NodeID, Step: c.Label, Text: s.Sentences(c.Sentences), Linked: c.Kind != rules.ConcernReview}
+	v := Concern{Node: c.NodeID, Step: c.Label, Text: s.Sentences(c.Sentences), Linked: c.Kind != rules.ConcernReview && c.Kind != rules.ConcernUnscreened}
 	if c.Hit != nil && c.Hit.ID == "" { // redacted
 		v.Badge, v.Text = &web.Badge{Icon: "flag", Text: s.Say("concern.redacted")}, s.Count("card.hits", 1+c.MoreHits)
 		return v
@@ -50,11 +50,16 @@ func ConcernOf(s shell.Session, c rules.Concern) Concern {
 		switch {
 		case c.SameHits > 0:
 			v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("hit.same")}
+		case left > 0 && left == c.UnsureHits:
+			v.Badge = &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Count("concern.unsure", c.UnsureHits)}
 		case left == 0:
 			v.Badge = &web.Badge{Icon: "tick", Text: s.Count("concern.decided", c.DecidedHits)}
 		}
 		if left > 0 && c.DecidedHits > 0 {
 			v.Text += " · " + s.Say("concern.left", left, left+c.DecidedHits)
+		}
+		if c.UnsureHits > 0 && (c.SameHits > 0 || left > c.UnsureHits) {
+			v.Text += " · " + s.Count("concern.unsure", c.UnsureHits)
 		}
 	case rules.ConcernFailed:
 		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
@@ -68,6 +73,8 @@ func ConcernOf(s shell.Session, c rules.Concern) Concern {
 		if len(found) > 0 {
 			v.Text = strings.Join(found, ", ")
 		}
+	case rules.ConcernUnscreened:
+		v.Badge, v.Unscreened = &web.Badge{Tone: web.Warning, Text: c.Label}, true
 	case rules.ConcernFlag, rules.ConcernReview:
 	}
 	return v

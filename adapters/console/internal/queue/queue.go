@@ -99,6 +99,8 @@ type queueRow struct {
 	Reference string
 	Subject   string // the name of whom the run is about; may be empty
 	Workflow  string
+	Before    *Earlier // a rejected run of the person or company, the newest; nil for none
+	Unknown   bool     // earlier rejections were not looked up, or not all
 	Reasons   []Concern
 	More      string // says how many reasons are left out
 	Since     shell.Age
@@ -150,13 +152,25 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 	}
 	view.Summary = s.Count("queue.total", found.Total)
 	for _, run := range found.Data {
-		view.Rows = append(view.Rows, rowOf(s, run, f, now))
+		row := rowOf(s, run, f, now)
+		p.before(r.Context(), s, &row, run.Review.RejectedBefore)
+		view.Rows = append(view.Rows, row)
 		if f.Cause == rules.CauseConsent && s.May(verification.RoleReviewer) && declinedAlone(s, *run.Review) {
 			view.Declined = append(view.Declined, run.ID)
 		}
 	}
 	view.Pager = shell.PagerOf(r, s, found)
 	return p.shell.Render(w, s, http.StatusOK, "queue", "queue.title", view)
+}
+
+// before adds what is known of earlier rejections.
+func (p *Pages) before(ctx context.Context, s shell.Session, row *queueRow, f rules.RejectedBefore) {
+	found, unknown := p.desk.RejectedBefore(ctx, s.Tenant, f, 1)
+	row.Unknown = unknown
+	for _, run := range found {
+		before := EarlierOf(s, run)
+		row.Before = &before
+	}
 }
 
 // rowOf returns the row of a run.

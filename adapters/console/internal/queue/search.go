@@ -21,7 +21,7 @@ import (
 const wordsField = "words"
 
 // searchKeys returns the search keys in the query of a page; nil for none.
-func searchKeys(words string) []store.SearchKey {
+func searchKeys(words string) [][]store.SearchKey {
 	keys, err := store.ParseKeys(words)
 	if err != nil {
 		return nil

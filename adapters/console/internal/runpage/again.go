@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
@@ -64,6 +65,7 @@ type keptAgain struct {
 	Step            string
 	Codes, Concerns []string
 	Note, Problem   string
+	Field           string // that the problem names: step, reasons or note; empty for none
 }
 
 // againForm returns the form of a run that waits for a verdict.
@@ -132,7 +134,7 @@ func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session
 	for _, value := range kept.Concerns {
 		node, field, _ := strings.Cut(value, " ")
 		if node != kept.Step {
-			kept.Problem = s.Say("again.problem.step")
+			kept.Problem, kept.Field = s.Say("again.problem.step"), "step"
 		}
 		c.Fields = append(c.Fields, field)
 	}
@@ -145,7 +147,10 @@ func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session
 	case err == nil:
 		return p.next(w, r, s, id, "done.asked_again")
 	case errors.Is(err, verification.ErrInvalid):
-		status, kept.Problem = http.StatusUnprocessableEntity, s.Say("again.invalid", workflow.MaxNoteToCustomer)
+		status, kept.Problem, kept.Field = http.StatusUnprocessableEntity, s.Say("again.invalid", workflow.MaxNoteToCustomer), "reasons"
+		if utf8.RuneCountInString(kept.Note) > workflow.MaxNoteToCustomer {
+			kept.Field = "note"
+		}
 	case errors.Is(err, rules.ErrNoRounds):
 		kept.Problem = s.Say("again.problem.rounds")
 	case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrNotOpen):

@@ -112,6 +112,9 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 			Node: card.NodeID, Label: card.Label, Type: s.Say("type." + string(card.Type)), Badge: cardBadge(s, card.Status),
 			Reason: s.Sentences(withoutBadge(card.Sentences)), At: s.At(card.StartedAt),
 		}
+		if card.Gone && card.Status == rules.CardOK {
+			v.Badge = web.Badge{Text: s.Say("card.earlier")}
+		}
 		if !card.CompletedAt.IsZero() {
 			v.At = s.At(card.CompletedAt)
 		}
@@ -124,7 +127,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
 		}
 		rounds := roundsOf(s, rec, card)
-		v.Round = rounds[len(card.Visits)+card.VisitsOmitted+1]
+		v.Round = rounds[card.VisitCount()]
 		v.Judged = judgedOf(s, rec, card.NodeID)
 		if hits := len(card.Hits()); hits > 0 && v.Reason != "" {
 			v.Reason = strings.TrimSpace(s.Count("card.hits", hits) + ". " + s.Sentences(withoutHits(card.Sentences)))
@@ -144,7 +147,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 			}
 			badge := cardBadge(s, visit.Status)
 			if why := card.Lacks(visit); why != "" {
-				badge = answerBadge(s, why)
+				badge = answerBadge(s, why, 0)
 			}
 			address := rules.VisitAddress(card.NodeID, visit.Number)
 			v.Visits = append(v.Visits, visitView{
@@ -153,7 +156,9 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data, Round: rounds[visit.Number],
 			})
 		}
-		if n := len(card.Visits) + card.VisitsOmitted; n > 0 {
+		if n := len(card.Visits) + card.VisitsOmitted; card.Gone {
+			v.Visited = s.Say("card.visits.gone")
+		} else if n > 0 {
 			v.Visited = s.Count("card.visits", n)
 		}
 		if card.VisitsOmitted > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -18,14 +19,16 @@ const maxValues = 500
 // dataField is one field of an object, or one item of a list, whose label is not shown.
 // Exactly one of Text, Fields and Items is set.
 type dataField struct {
-	Label  string
-	Path   string // in the data, such as owners[0].name
-	Text   string
-	Ours   bool // Text is a message such as "yes" or "none", and not data
-	Empty  bool // an empty object or list
-	Unit   string
-	Fields []dataField
-	Items  []dataField
+	Label   string
+	Path    string // in the data, such as owners[0].name
+	Text    string
+	Ours    bool // Text is a message such as "yes" or "none", and not data
+	Empty   bool // an empty object or list
+	Unit    string
+	OfRun   bool           // Text is the id of a run
+	Earlier *queue.Earlier // what is shown of that run; nil if nothing is
+	Fields  []dataField
+	Items   []dataField
 	// Corrections are the corrections of the value, oldest first.
 	Corrections []string
 }
@@ -64,7 +67,7 @@ func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool, path 
 		if hidden[at] {
 			continue
 		}
-		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: at, Text: v.Text, Unit: v.Unit}, b.seen < maxValues
+		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: at, Text: v.Text, Unit: v.Unit, OfRun: v.OfRun}, b.seen < maxValues
 		switch {
 		case v.Kind == labels.DataObject && !v.Empty:
 			f.Fields = b.fields(v, hidden, f.Path)

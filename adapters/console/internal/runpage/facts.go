@@ -48,6 +48,7 @@ type factRowView struct {
 	Fact    string
 	Differs bool
 	Alone   bool // no two sources say it, so nothing confirms it
+	Script  bool // a name is the same in another script
 	Cells   []factCellView
 }
 
@@ -77,6 +78,7 @@ func factsOf(s shell.Session, rec desk.RunRecord) *factsView {
 			if cell.Text != "" {
 				given++
 			}
+			r.Script = r.Script || cell.OtherScript
 			r.Cells = append(r.Cells, factCellView{
 				Source: v.Sources[source], Given: cell.Text != "", Differs: cell.Differs, Parts: labels.Parts(cell),
 			})
@@ -107,7 +109,7 @@ func sourceName(s shell.Session, f facts.Source) string {
 	switch f.Kind {
 	case facts.SourceCustomer, facts.SourceInput, facts.SourceRun:
 		return s.Say("facts.source." + string(f.Kind))
-	case facts.SourceCheck, facts.SourceDocument:
+	case facts.SourceElement, facts.SourceCheck, facts.SourceDocument:
 	}
 	return f.Label
 }

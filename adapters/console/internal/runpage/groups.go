@@ -116,14 +116,12 @@ func (v *cardView) stand(s shell.Session, g *rules.ReportGroup, c rules.Card) {
 	v.look = flagged || g.Each && c.Status != rules.CardOK
 	v.Open = v.look || g.Type == workflow.NodeCustomerInput
 	i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID })
-	if i < 0 || g.Each {
+	if i < 0 || !g.Members[i].Called() { // the card is of an earlier visit
 		return
 	}
-	if !g.Members[i].Called() { // the card is of an earlier visit
-		return
-	}
-	if !flagged {
-		v.Badge = answerBadge(s, g.Members[i].Answer)
+	m := g.Members[i]
+	if m.Answer == rules.AnswerFlagged && c.Status != rules.CardFailed || !flagged && !g.Each {
+		v.Badge = answerBadge(s, m.Answer, m.Hits)
 	}
 	if before, ok := g.Before(i); ok {
 		v.Why = s.Say("group.after."+string(before.Answer), shell.Isolate(before.Label))
@@ -135,14 +133,18 @@ func decided(s shell.Session, g rules.ReportGroup) string {
 	if g.DecidedAt.IsZero() || len(g.Members) == 0 {
 		return ""
 	}
+	confirmed, flagged, at := g.Count(rules.AnswerConfirmed), g.Count(rules.AnswerFlagged), s.At(g.DecidedAt).Text
 	key := "group.decided"
 	switch {
 	case g.Type == workflow.NodeCustomerInput:
-		key = "group.answered"
+		return s.Count("group.answered", confirmed+flagged, at)
 	case g.Each:
 		key = "group.passed"
 	}
-	return s.Count(key, g.Confirmed(), s.At(g.DecidedAt).Text)
+	if flagged > 0 {
+		return s.Count(key+".flagged", confirmed, at, flagged)
+	}
+	return s.Count(key, confirmed, at)
 }
 
 func groupBadge(s shell.Session, g rules.ReportGroup) web.Badge {
@@ -153,6 +155,12 @@ func groupBadge(s shell.Session, g rules.ReportGroup) web.Badge {
 		if g.Each {
 			b.Text = s.Say("card.ok")
 		}
+	case rules.GroupFlagged:
+		key := "group.flagged"
+		if g.Each {
+			key = "group.passed_flagged"
+		}
+		return flaggedBadge(s, key, g.Hits())
 	case rules.GroupNotMet, rules.GroupUnavailable, rules.GroupUnfinished:
 		b.Tone, b.Icon = web.Bad, "cross"
 		if g.Each && g.Status == rules.GroupNotMet {
@@ -163,12 +171,23 @@ func groupBadge(s shell.Session, g rules.ReportGroup) web.Badge {
 	return b
 }
 
-// answerBadge returns the badge of a member that was called.
-func answerBadge(s shell.Session, a rules.MemberAnswer) web.Badge {
+// flaggedBadge returns the badge of what counts although something is open at it.
+func flaggedBadge(s shell.Session, key string, hits int) web.Badge {
+	b := web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Say(key)}
+	if hits > 0 {
+		b.Text = s.Count(key+".hits", hits)
+	}
+	return b
+}
+
+// answerBadge returns the badge of a member that was called, with the hits that are open at it.
+func answerBadge(s shell.Session, a rules.MemberAnswer, hits int) web.Badge {
 	b := web.Badge{Text: s.Say("answer." + string(a))}
 	switch a {
 	case rules.AnswerConfirmed:
 		b.Tone, b.Icon = web.Good, "tick"
+	case rules.AnswerFlagged:
+		return flaggedBadge(s, "answer.flagged", hits)
 	case rules.AnswerNotConfirmed, rules.AnswerUnfinished:
 		b.Tone, b.Icon = web.Bad, "cross"
 	case rules.AnswerNoCoverage, rules.AnswerInconclusive, rules.AnswerNone, rules.AnswerNotNeeded, rules.AnswerNotCalled,

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
@@ -36,6 +37,8 @@ type hitView struct {
 
 	address string // of the visit of the check
 	of      rules.FoundHit
+	agrees  bool // see rules.Agrees
+	Asks    bool // the person must decide it to confirm an approval
 }
 
 // hitRow is a fact of the customer beside the same fact of the entry. The parts that both
@@ -51,7 +54,24 @@ type hitForm struct {
 	Node, List, Entry, Digest string
 	Reason                    string // typed before
 	Problem                   string // with the reason; empty for none
+	Begun                     string // the decision that was refused: its button comes first; empty for none
+	Rule                      string // when the reason is required
 	Max                       int    // characters of the reason
+}
+
+// Matches returns the decisions in the order of their buttons.
+func (f hitForm) Matches() []rules.HitMatch {
+	all := []rules.HitMatch{rules.MatchSame, rules.MatchOther, rules.MatchUnsure}
+	slices.SortStableFunc(all, func(a, b rules.HitMatch) int {
+		switch begun := rules.HitMatch(f.Begun); {
+		case a == begun:
+			return -1
+		case b == begun:
+			return 1
+		}
+		return 0
+	})
+	return all
 }
 
 // Cleared reports whether the entry is another person or company.
@@ -67,6 +87,7 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 		v := hitView{
 			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: queue.Percent(h.Score),
 			Rows: hitRows(s, asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h,
+			agrees: rules.Agrees(h.Hit, asked, rec.Subject),
 		}
 		for _, reason := range h.Reasons {
 			v.Reasons = append(v.Reasons, labels.IsolateWords(reason))
@@ -156,13 +177,18 @@ func hitRows(s shell.Session, asked verification.Data, about rules.Subject, h ve
 }
 
 // decideHits adds the form of each hit for a person who may decide now, and folds the
-// verdict until every hit is decided.
-func (v *runView) decideHits(action string, kept keptVerdict) {
-	total, left := 0, 0
+// verdict until every hit is decided. proposal is a verdict that another person has proposed.
+func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verdict, kept keptVerdict) {
+	total, left, unsettled := 0, 0, 0
+	refused := slices.IndexFunc(v.Verdict.Problems, func(p fieldProblem) bool { return p.Field == hitsField })
 	for i := range v.cards {
 		for _, h := range v.cards[i].allHits() {
-			if total++; h.Decision == nil {
+			h.Asks = v.Verdict.Needed && !v.Verdict.Own && h.of.AsksSecond(proposal, h.agrees)
+			if total++; h.Decision == nil || h.Asks {
 				left++
+			}
+			if h.of.ID != "" && !h.of.Settled() {
+				unsettled++
 			}
 			if !v.Verdict.Needed || !v.Verdict.Form {
 				if h.ID == kept.Hit {
@@ -172,15 +198,28 @@ func (v *runView) decideHits(action string, kept keptVerdict) {
 			}
 			h.Form = &hitForm{
 				Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
-				Reason: h.of.Decision.Reason, Max: rules.MaxNotes,
+				Reason: h.of.Decision.Reason, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes,
+			}
+			if h.agrees {
+				h.Form.Rule = s.Say("hit.reason.equal")
+			}
+			if h.Asks { // for a reason of their own
+				h.Form.Reason = ""
+			}
+			if h.Asks && refused >= 0 && v.Verdict.Problems[refused].Field == hitsField {
+				h.Form.Problem, v.Verdict.Problems[refused].Field = v.Verdict.Problems[refused].Text, h.ID
 			}
 			if h.ID == kept.Hit {
-				h.Form.Reason, h.Form.Problem = kept.HitReason, kept.HitProblem
+				h.Form.Reason, h.Form.Problem, h.Form.Begun = kept.HitReason, kept.HitProblem, kept.HitMatch
 			}
 		}
 	}
 	if v.Verdict.Needed && left > 0 {
 		v.Verdict.HitsLeft = [2]int{left, total}
+	}
+	if unsettled > 0 && !v.Redacted {
+		v.Verdict.Unsettled = s.Count("verdict.unsettled", unsettled)
+		v.Verdict.notesToApprove(s)
 	}
 }
 
@@ -198,9 +237,9 @@ func (p *Pages) DecideHit(w http.ResponseWriter, r *http.Request, s shell.Sessio
 	}
 	d := rules.DecideHit{
 		Node: node, Visit: visit, List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
-		Match: rules.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: s.Name, Identity: s.Identity,
+		Match: rules.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), Justified: true, By: s.Name, Identity: s.Identity,
 	}
-	kept := keptVerdict{Hit: hitID(address, d.List, d.Entry, d.Digest), HitReason: d.Reason}
+	kept := keptVerdict{Hit: hitID(address, d.List, d.Entry, d.Digest), HitMatch: string(d.Match), HitReason: d.Reason}
 	claim, err := p.claim(r.Context(), s, id, false)
 	if err != nil {
 		return err
@@ -221,6 +260,9 @@ func (p *Pages) DecideHit(w http.ResponseWriter, r *http.Request, s shell.Sessio
 		return p.showRun(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
 		kept.HitProblem = s.Say("hit.invalid", rules.MaxNotes)
+		if d.Match == rules.MatchOther && d.Reason == "" {
+			kept.HitProblem = s.Say("hit.problem.equal")
+		}
 		return p.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err

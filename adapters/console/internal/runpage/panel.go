@@ -20,15 +20,21 @@ import (
 
 // verdictPanel is the part of the run page about the verdict.
 type verdictPanel struct {
-	Action  string // the URL of the form; with the query of the queue
-	Next    string // the URL that leads to the next run; empty for a run that needs no verdict
-	Hold    *holdView
-	Claims  string // the URL that claims the run
-	Release string // the URL that releases it
-	Cancel  string // the URL that cancels the run; empty if it is over
-	Note    *web.Note
-	Changes []timelineLine // what happened while the form was open
-	Problem string         // of the notes
+	Action   string // the URL of the form; with the query of the queue
+	Next     string // the URL that leads to the next run; empty for a run that needs no verdict
+	Hold     *holdView
+	Claims   string // the URL that claims the run
+	Release  string // the URL that releases it
+	Cancel   string // the URL that cancels the run; empty if it is over
+	Note     *web.Note
+	Changes  []timelineLine // what happened while the form was open
+	Begun    string         // the verdict that was refused: its button comes first; empty for none
+	Focus    string         // the field that has the focus; empty for none
+	Problems []fieldProblem
+
+	// Before are the rejected runs of the person or company; Unknown says that there may be others.
+	Before  []queue.Earlier
+	Unknown bool
 
 	Concerns []queue.Concern
 	Needed   bool // the run needs a verdict
@@ -55,6 +61,7 @@ type verdictPanel struct {
 	MaxNotes int
 
 	Listed    string         // says who decided that the person or company is on a list; empty if nobody did
+	Unsettled string         // says how many hits are not decided, for which an approval needs notes; empty for none
 	Untold    string         // says that a verdict on this run, which is over, is sent to nobody; empty if that is not so
 	HitsLeft  [2]int         // the hits that nobody has decided, of how many; zero if all are decided
 	Reasons   []shell.Choice // of a rejection; none if the workflow names none
@@ -63,6 +70,27 @@ type verdictPanel struct {
 	NotesFor  workflow.NotesRule
 
 	Again againForm
+}
+
+// notesToApprove says that an approval needs notes, unless those of the proposal are kept.
+func (p *verdictPanel) notesToApprove(s shell.Session) {
+	switch {
+	case p.Proposal != nil && strings.TrimSpace(p.Proposal.Notes) != "":
+	case cmp.Or(p.NotesFor, workflow.NotesOptional) == workflow.NotesOptional:
+		p.NotesRule = s.Say("verdict.notes.listed")
+	default:
+		p.NotesRule = s.Say("verdict.notes." + string(workflow.NotesRequired))
+	}
+}
+
+// ProblemOf says what is wrong with a field; empty if nothing is.
+func (p verdictPanel) ProblemOf(field string) string {
+	for _, problem := range p.Problems {
+		if problem.Field == field {
+			return problem.Text
+		}
+	}
+	return ""
 }
 
 // undoTime is how long a script holds a verdict back, so that the person can undo it.
@@ -98,8 +126,14 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 	parked := rec.Action != nil && rec.Action.Type == rules.ActionReview
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
-		Verdicts: verdictsOf(s, rec, entries), Note: kept.Note, Notes: kept.Notes, Problem: kept.Problem,
+		Verdicts: verdictsOf(s, rec, entries), Note: kept.Note, Notes: kept.Notes, Begun: kept.Decision, Problems: kept.Problems,
 		Seq: rec.Seq, MaxNotes: rules.MaxNotes, FourEyes: rec.FourEyes,
+	}
+	switch {
+	case len(p.Problems) > 0:
+		p.Focus = p.Problems[0].Field
+	case p.Note == nil && p.Notes != "": // typed when the run was claimed
+		p.Focus = notesField
 	}
 	p.NotesFor = rec.Definition.Notes
 	p.Reasons, p.NotesRule = reasonsOf(s, rec.Definition, kept.Reason), s.Say("verdict.notes."+string(cmp.Or(rec.Definition.Notes, workflow.NotesOptional)))
@@ -114,10 +148,7 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 		p.Concerns = append(p.Concerns, queue.ConcernOf(s, concern))
 	}
 	if p.Listed = listed(s, rec); p.Listed != "" {
-		p.NotesRule = s.Say("verdict.notes." + string(workflow.NotesRequired))
-		if cmp.Or(p.NotesFor, workflow.NotesOptional) == workflow.NotesOptional {
-			p.NotesRule = s.Say("verdict.notes.listed")
-		}
+		p.notesToApprove(s)
 	}
 	if !rec.Report.Run.RedactedAt.IsZero() {
 		p.NewData = s.Say("verdict.redacted")

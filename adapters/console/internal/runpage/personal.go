@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,12 +92,33 @@ func personalOf(s shell.Session, rec desk.RunRecord, until time.Time, f queue.Fi
 		return v
 	}
 	v.Export, v.AllRuns = at+"/person"+f.Query(), !rec.Hidden
-	for _, c := range rec.Report.Cards {
-		if c.Type == workflow.NodeCheck && c.Screening == nil && c.Key != "" {
-			v.Checks = append(v.Checks, shell.Choice{Value: c.Key, Text: c.Label})
-		}
-	}
+	v.Checks = checksOf(rec)
 	return v
+}
+
+// checksOf returns the checks of a run that may have screened without saying so, each key once: a check of several elements is one.
+func checksOf(rec desk.RunRecord) (all []shell.Choice) {
+	listed := map[string]int{}
+	for _, c := range rec.Report.Cards {
+		if c.Type != workflow.NodeCheck || c.Screening != nil || c.Key == "" || screens(rec.History, c.NodeID) {
+			continue
+		}
+		if i, again := listed[c.Key]; again {
+			all[i].Text = rec.Definition.Label(c.NodeID.InDefinition())
+			continue
+		}
+		listed[c.Key] = len(all)
+		all = append(all, shell.Choice{Value: c.Key, Text: c.Label})
+	}
+	return all
+}
+
+// screens reports whether a check was called at a provider that screens: it need not be named.
+func screens(history []rules.Event, step verification.NodeID) bool {
+	return slices.ContainsFunc(history, func(e rules.Event) bool {
+		f, called := e.Fact.(rules.Dispatched)
+		return called && f.Screens && f.Node == step
+	})
 }
 
 // Redact removes the personal data of a run. The page of a run that cannot be redacted now says why.

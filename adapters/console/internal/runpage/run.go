@@ -123,7 +123,10 @@ func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session,
 	}
 	v.Lacking = kept.Lacking
 	v.Verdict = panelOf(s, rec, f, claim, kept)
-	v.decideHits(s.Base+"/runs/"+string(id)+"/hits"+f.Query(), kept)
+	if err := p.addEarlier(r.Context(), s, rec, &v); err != nil {
+		return err
+	}
+	v.decideHits(s, s.Base+"/runs/"+string(id)+"/hits"+f.Query(), rec.Report.Proposal, kept)
 	var until time.Time
 	if rec.MayRedact && s.May(verification.RoleAdmin) {
 		run := rec.Report.Run

@@ -3,11 +3,13 @@
 package runpage
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
+	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // timelineLine is one line of the timeline.
@@ -42,8 +44,11 @@ func lineOf(s shell.Session, rec desk.RunRecord, e desk.TimelineEntry) timelineL
 	if len(e.Sentences) > 0 {
 		l.Detail = s.Sentences(e.Sentences)
 	}
-	if e.Kind == desk.TimelinePassed && len(e.Sentences) > 0 { // but the visit has a flag
-		l.Tone = web.Warning
+	flagged := func(g rules.ReportGroup) bool {
+		return g.NodeID == e.Node && g.Status == rules.GroupFlagged && g.DecidedAt.Equal(e.At)
+	}
+	if e.Kind == desk.TimelinePassed && len(e.Sentences) > 0 || e.Kind == desk.TimelineMet && slices.ContainsFunc(rec.Report.Groups, flagged) {
+		l.Tone = web.Warning // it has a flag
 	}
 	if reason := reasonOf(s, rec.Definition, e.Reason); reason != "" {
 		l.Notes = append(l.Notes, s.Say("timeline.reason", shell.Isolate(reason)))
@@ -97,13 +102,14 @@ func happened(s shell.Session, e desk.TimelineEntry) string {
 		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(strings.TrimPrefix(e.Label+": "+e.Field, ": ")))
 	case desk.TimelineAssigned, desk.TimelineEscalated:
 		return s.Say(key, shell.Isolate(personName(s, e.By)), shell.Isolate(e.Assignee))
-	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon, desk.TimelineErased, desk.TimelineDocumentsRemoved:
+	case desk.TimelineCompleted, desk.TimelineExpired, desk.TimelineCancelled, desk.TimelineDueSoon, desk.TimelineErased, desk.TimelineDocumentsRemoved,
+		desk.TimelineRejectedBefore, desk.TimelineNotLookedUp:
 		return s.Say(key)
 	case desk.TimelinePending, desk.TimelineCalledBack, desk.TimelinePollFailed,
 		desk.TimelinePassed, desk.TimelineNotPassed, desk.TimelineNoResult, desk.TimelineLedAway, desk.TimelineCameBack,
 		desk.TimelineUnavailable, desk.TimelineAwaited, desk.TimelineOpened,
 		desk.TimelineSubmitted, desk.TimelineConsented, desk.TimelineDeclined,
-		desk.TimelineOptedOut, desk.TimelineSkipped, desk.TimelineKept, desk.TimelineGroup, desk.TimelineMet,
+		desk.TimelineOptedOut, desk.TimelineSkipped, desk.TimelineKept, desk.TimelineDiffers, desk.TimelineAgrees, desk.TimelineGroup, desk.TimelineMet,
 		desk.TimelineNotMet, desk.TimelineUnanswered, desk.TimelineCannotTell, desk.TimelineReview, desk.TimelineFailed, desk.TimelineHitsCleared:
 	}
 	return s.Say(key, label)
@@ -126,8 +132,8 @@ func toneOf(k desk.TimelineKind) web.Tone {
 		desk.TimelineProposedRejection,
 		desk.TimelineUnavailable, desk.TimelineNotMet, desk.TimelineUnanswered, desk.TimelineCancelled, desk.TimelineHitSame:
 		return web.Bad
-	case desk.TimelineReview, desk.TimelineCannotTell, desk.TimelineAskedAgain, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
-		desk.TimelineEscalated, desk.TimelineDueSoon, desk.TimelineHitsFound, desk.TimelineHitsOverruled, desk.TimelineMatches, desk.TimelineNoResult, desk.TimelinePollFailed:
+	case desk.TimelineReview, desk.TimelineDiffers, desk.TimelineCannotTell, desk.TimelineAskedAgain, desk.TimelineSentBack, desk.TimelineDeclined, desk.TimelineOptedOut,
+		desk.TimelineEscalated, desk.TimelineDueSoon, desk.TimelineNotLookedUp, desk.TimelineHitsFound, desk.TimelineHitsOverruled, desk.TimelineMatches, desk.TimelineNoResult, desk.TimelinePollFailed:
 		return web.Warning
 	}
 	return web.Neutral

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
@@ -25,16 +26,31 @@ type keptVerdict struct {
 	Seq     int    // of the run that the form showed; 0 for none
 	Note    *web.Note
 	Changed bool // the page says so if a person has changed the run since the form was shown
-	Problem string
+	// Decision is the value of the button; empty for none. Problems are those of the fields.
+	Decision string
+	Problems []fieldProblem
 
-	Hit, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
-	Desk                       keptDesk // of a form beside the verdict
-	Personal                   keptPersonal
-	Correction                 keptCorrection
-	Again                      keptAgain
+	Hit, HitMatch, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
+	Desk                                 keptDesk // of a form beside the verdict
+	Personal                             keptPersonal
+	Correction                           keptCorrection
+	Again                                keptAgain
 
 	Lacking string // why a report was not printed; empty for none
 }
+
+// fieldProblem says what is wrong with a field of the form of the verdict.
+type fieldProblem struct {
+	Field string // its id on the page
+	Text  string
+}
+
+// The fields of the form of the verdict.
+const (
+	reasonField = "reason"
+	notesField  = "notes"
+	hitsField   = "hits" // stands for the first hit that must be decided
+)
 
 // The values of the button of the verdict form besides the decisions.
 const (
@@ -53,7 +69,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request, s shell.Sess
 	if err != nil {
 		return err
 	}
-	kept := keptVerdict{Notes: shell.NotesOf(r), Reason: r.PostForm.Get("reason"), Request: r.PostForm.Get("request")}
+	kept := keptVerdict{Notes: shell.NotesOf(r), Reason: r.PostForm.Get("reason"), Request: r.PostForm.Get("request"), Decision: r.PostForm.Get("decision")}
 	if kept.Seq, err = strconv.Atoi(r.PostForm.Get("seq")); err != nil || kept.Seq < 1 {
 		kept.Seq = noSeq
 	}
@@ -61,10 +77,9 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request, s shell.Sess
 	if err != nil {
 		return err
 	}
-	decision := r.PostForm.Get("decision")
-	message, err := p.decide(r.Context(), s, id, decision, kept)
+	message, err := p.decide(r.Context(), s, id, kept)
 	switch {
-	case err == nil && decision == withdraw: // to decide again
+	case err == nil && kept.Decision == withdraw: // to decide again
 		return p.shell.Done(w, "/runs/"+string(id)+queue.FilterOf(r.URL.Query()).Query(), message, shell.Isolate(r.PostForm.Get("reference")))
 	case err == nil && !shell.WantsPage(r): // the page has gone to the next run already
 		return said(w, http.StatusOK, s.Say(message, shell.Isolate(r.PostForm.Get("reference"))))
@@ -79,7 +94,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request, s shell.Sess
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.Say(refusalOf(err))}
 		return p.refuseVerdict(w, r, s, http.StatusConflict, kept)
 	case errors.Is(err, verification.ErrInvalid):
-		kept.Problem = problemOf(s, err)
+		kept.Problems = problemsOf(s, err)
 		return p.refuseVerdict(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err
@@ -91,11 +106,14 @@ func (p *Pages) refuseVerdict(w http.ResponseWriter, r *http.Request, s shell.Se
 	if shell.WantsPage(r) {
 		return p.showRun(w, r, s, status, kept)
 	}
-	text := kept.Problem
+	var texts []string
 	if kept.Note != nil {
-		text = kept.Note.Text
+		texts = append(texts, kept.Note.Text)
 	}
-	return said(w, status, text)
+	for _, problem := range kept.Problems {
+		texts = append(texts, problem.Text)
+	}
+	return said(w, status, strings.Join(texts, " "))
 }
 
 // said writes a text for a script.
@@ -127,42 +145,48 @@ func refusalOf(err error) string {
 	return "verdict.changed"
 }
 
-// problemOf says what is wrong with a verdict.
-func problemOf(s shell.Session, err error) string {
-	if errors.Is(err, rules.ErrNotesForListed) {
-		return s.Say("verdict.problem.listed")
+// problemsOf says what is wrong with each field of a verdict.
+func problemsOf(s shell.Session, err error) (all []fieldProblem) {
+	switch {
+	case errors.Is(err, rules.ErrNotesForListed):
+		return []fieldProblem{{notesField, s.Say("verdict.problem.listed")}}
+	case errors.Is(err, rules.ErrNotesForUnsure):
+		return []fieldProblem{{notesField, s.Say("verdict.problem.unsure")}}
+	case errors.Is(err, rules.ErrHitForSecond):
+		return []fieldProblem{{hitsField, s.Say("verdict.problem.second")}}
 	}
 	if e, ok := errors.AsType[*verification.Error](err); ok {
 		for _, field := range e.Fields {
 			switch {
+			case field.Name == "payload.reason" && field.Message == rules.ReasonOfRejection:
+				all = append(all, fieldProblem{reasonField, s.Say("verdict.problem.rejection")})
 			case field.Name == "payload.reason":
-				return s.Say("verdict.problem.reason")
+				all = append(all, fieldProblem{reasonField, s.Say("verdict.problem.reason")})
 			case field.Name == "payload.notes" && field.Message == "is required":
-				return s.Say("verdict.problem.notes")
+				all = append(all, fieldProblem{notesField, s.Say("verdict.problem.notes")})
 			}
 		}
 	}
-	return s.Say("verdict.invalid", rules.MaxNotes)
+	if all == nil {
+		all = []fieldProblem{{notesField, s.Say("verdict.invalid", rules.MaxNotes)}}
+	}
+	return all
 }
 
 // decide gives, confirms or sends back a verdict. It returns the key of the message
 // for the next page.
-func (p *Pages) decide(ctx context.Context, s shell.Session, id verification.RunID, decision string, kept keptVerdict) (message string, err error) {
-	if decision == sendBack || decision == withdraw {
+func (p *Pages) decide(ctx context.Context, s shell.Session, id verification.RunID, kept keptVerdict) (message string, err error) {
+	if kept.Decision == sendBack || kept.Decision == withdraw {
 		message = "done.returned"
-		if decision == withdraw {
+		if kept.Decision == withdraw {
 			message = "done.withdrawn"
 		}
 		return message, p.shell.Engine.ReturnProposal(ctx, s.Tenant, id, rules.ReturnProposal{
 			Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 		})
 	}
-	reason := kept.Reason
-	if decision != string(rules.DecisionReject) {
-		reason = ""
-	}
 	result, err := p.shell.Engine.GiveVerdict(ctx, s.Tenant, id, rules.GiveVerdict{
-		Decision: rules.Decision(decision), Reason: reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
+		Decision: rules.Decision(kept.Decision), Reason: kept.Reason, Justified: true, Notes: kept.Notes, By: s.Name, Identity: s.Identity, Seq: kept.Seq,
 	}, kept.Request)
 	switch result.Result {
 	case engine.SignalVerdictProposed:
@@ -170,7 +194,7 @@ func (p *Pages) decide(ctx context.Context, s shell.Session, id verification.Run
 	case engine.SignalProposalReturned:
 		return "done.returned", err
 	}
-	return "done." + decision, err
+	return "done." + kept.Decision, err
 }
 
 // Claim claims a run, or takes it over from another person. A script that renews a

@@ -12,8 +12,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/tidwall/btree"
-
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -77,9 +75,15 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 			return store.PassRecord{Pass: p}
 		})
 	case store.RecordRetentionMark:
-		return each(ctx, &s.marks, workflowKey.compare, markRecord)
+		return rowsOf(ctx, s, kind)
 	case store.RecordAudit:
 		return s.auditRecords(ctx)
+	case store.RecordLedger:
+		return func(yield func(store.Record, error) bool) {
+			for _, r := range s.ledger.records() {
+				yield(r, ctx.Err())
+			}
+		}
 	}
 	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
 }
@@ -185,33 +189,6 @@ func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Rec
 	return true
 }
 
-// auditRecords yields the records of the audit trail.
-func (s *Store) auditRecords(ctx context.Context) records {
-	return func(yield func(store.Record, error) bool) {
-		s.audit.mu.RLock()
-		tenants := slices.Sorted(maps.Keys(s.audit.rows))
-		s.audit.mu.RUnlock()
-		for _, t := range tenants {
-			tree, err := s.audit.get(ctx, t, "record")
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			s.audit.mu.Lock()
-			tree = tree.Copy()
-			s.audit.mu.Unlock()
-			next := true
-			tree.Scan(func(e store.AuditEntry) bool {
-				next = yield(store.AuditRecord{Entry: e}, nil)
-				return next
-			})
-			if !next {
-				return
-			}
-		}
-	}
-}
-
 // SaveRecords saves records, each in place of the one with its kind and key.
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err error) {
 	for _, r := range records {
@@ -232,16 +209,17 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 			err = s.SaveDelivery(ctx, r.Tenant, r.Delivery)
 		case store.PassRecord:
 			err = s.rescreens.change(ctx, func(passes map[string]store.RescreenPass) error {
-				passes[r.Pass.List] = r.Pass
+				p := r.Pass
+				p.HeldUntil, p.StartedAt, p.EndedAt = toMicrosecond(p.HeldUntil), toMicrosecond(p.StartedAt), toMicrosecond(p.EndedAt)
+				passes[p.List] = p
 				return nil
 			})
 		case store.RetentionMarkRecord:
-			err = s.SaveRetentionMark(ctx, r.Mark)
+			err = s.Change(ctx, []store.Record{r})
 		case store.AuditRecord:
-			err = s.audit.change(ctx, func(rows map[verification.TenantID]*btree.BTreeG[store.AuditEntry]) error {
-				s.putEntry(rows, r.Entry, false)
-				return nil
-			})
+			err = s.saveEntry(ctx, r.Entry)
+		case store.LedgerRecord:
+			s.ledger.save(r)
 		default:
 			err = fmt.Errorf("memory: unknown record %T", r)
 		}
@@ -337,7 +315,12 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 		if old := rows[key]; old != nil {
 			s.kept.add(r.Tenant, -behind(reflect.ValueOf(old.versions)))
 		}
-		rows[key] = &keptWorkflow{r.Workflow, r.Versions}
+		rows[key] = &keptWorkflow{r.Workflow, slices.Clone(r.Versions)}
+		rows[key].CreatedAt = toMicrosecond(r.Workflow.CreatedAt)
+		for i := range rows[key].versions {
+			v := &rows[key].versions[i]
+			v.CreatedAt = toMicrosecond(v.CreatedAt)
+		}
 		newest.Set(rows[key])
 		return nil
 	})
@@ -373,6 +356,7 @@ func (s *Store) saveMeasureRecord(ctx context.Context, r store.MeasureRecord) er
 func (s *Store) saveKey(ctx context.Context, r store.IdempotencyKeyRecord) error {
 	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		key := tenantKey{r.Tenant, r.Request.IdempotencyKey}
+		r.Request.At = toMicrosecond(r.Request.At)
 		rows[key] = r.Request
 		s.keys.claims = append(s.keys.claims, claim{key, r.Request.ID, r.Request.At})
 		s.kept.add(r.Tenant, sizeOfRequest)

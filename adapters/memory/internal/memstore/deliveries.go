@@ -30,6 +30,7 @@ type deliveryList struct {
 
 // SaveDelivery creates or replaces the delivery of a notice.
 func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
+	d.FirstAt, d.LastAt, d.NextAt = toMicrosecond(d.FirstAt), toMicrosecond(d.LastAt), toMicrosecond(d.NextAt)
 	l, ref := &s.deliveries.lists, noticeKey{t, d.Ref()}
 	return s.deliveries.change(ctx, func(rows map[noticeKey]rules.Delivery) error {
 		if old, ok := rows[ref]; ok {

@@ -19,7 +19,7 @@ type Dump struct {
 	source     string
 	work       map[verification.RunRef][]store.WorkRecord
 	deliveries []deliveriesOf
-	audit      []*btree.BTreeG[store.AuditEntry]
+	audit      []trailOf
 	runs       []runsOf
 	close      func()
 }
@@ -60,8 +60,8 @@ func NewDump(s *Store) (*Dump, error) {
 	addRows(d, &s.accounts, func(_ string, a verification.Account) store.Record { return store.AccountRecord{Account: a} })
 	addRows(d, &s.workflows.table, workflowRecord)
 	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
-	addRows(d, &s.marks, markRecord)
-	d.records = append(d.records, s.keys.records()...)
+	addRows(d, &s.rows, rowRecord)
+	d.records = append(append(d.records, s.keys.records()...), s.ledger.records()...)
 	for t, data := range s.tenantsWithRuns() {
 		d.add(t, data)
 	}
@@ -104,7 +104,7 @@ func (d *Dump) add(t verification.TenantID, data *tenantData) {
 // Source returns the source of an unfinished copy, see store.CopyStore; empty for none.
 func (d *Dump) Source() string { return d.source }
 
-// Records returns all records but those of runs, in no order.
+// Records returns all records but those of runs and of the audit trail, in no order.
 func (d *Dump) Records() iter.Seq[store.Record] {
 	return func(yield func(store.Record) bool) {
 		for _, r := range d.records {
@@ -116,16 +116,6 @@ func (d *Dump) Records() iter.Seq[store.Record] {
 			next := true
 			of.tree.Scan(func(sent rules.Delivery) bool {
 				next = yield(store.DeliveryRecord{Tenant: of.tenant, Delivery: sent})
-				return next
-			})
-			if !next {
-				return
-			}
-		}
-		for _, tree := range d.audit {
-			next := true
-			tree.Scan(func(e store.AuditEntry) bool {
-				next = yield(store.AuditRecord{Entry: e})
 				return next
 			})
 			if !next {

@@ -48,6 +48,7 @@ func (s *Store) ClaimIdempotencyKey(
 ) (stored store.IdempotencyRecord, err error) {
 	err = s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
 		k := tenantKey{t, r.IdempotencyKey}
+		r.At = toMicrosecond(r.At)
 		stored = rows[k]
 		if stored.ID == "" || r.At.Sub(stored.At) >= store.IdempotencyKeyTTL {
 			if err := s.refuseKey(t, r); err != nil {

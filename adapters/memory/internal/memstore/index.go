@@ -24,6 +24,15 @@ type index struct {
 	runs    trees[filter, *record] // those that match a filter, in its order
 	changes *btree.BTreeG[statusChange]
 	keyed   *btree.BTreeG[keyedRun]
+	named   *btree.BTreeG[*record] // by reference id, the newest first
+}
+
+// namedBefore reports whether a comes before b by reference id.
+func namedBefore(a, b *record) bool {
+	if a.summary.ReferenceID != b.summary.ReferenceID {
+		return a.summary.ReferenceID < b.summary.ReferenceID
+	}
+	return newer(a, b)
 }
 
 // keyedRun is a run with one of its search keys; without a run it sorts before all runs with
@@ -77,7 +86,7 @@ type statusChange struct {
 const maxFollow = 8
 
 func newIndex() index {
-	return index{keyed: newTree(keyedBefore), changes: newTree(func(a, b statusChange) bool {
+	return index{keyed: newTree(keyedBefore), named: newTree(namedBefore), changes: newTree(func(a, b statusChange) bool {
 		if c := a.at.Compare(b.at); c != 0 || a.run == nil || b.run == nil {
 			return c < 0 || c == 0 && a.run == nil && b.run != nil
 		}
@@ -86,10 +95,13 @@ func newIndex() index {
 }
 
 // page reads one page of the runs that match the query. Filters besides workflow, status
-// and decision cost a pass over the runs that match those, or that have a search key.
+// and decision cost a pass over the runs that match those, or that have a search key or the reference id.
 func (x *index) page(q store.RunQuery) store.Page[rules.Summary] {
-	if len(q.Keys) > 0 {
+	switch {
+	case len(q.Keys) > 0:
 		return x.withKeys(q)
+	case q.ReferenceID != "" && !q.OfQueue():
+		return x.withReference(q)
 	}
 	x.moveTo(q.Now)
 	f := filter{q.Workflow, q.Status, q.Decision, q.Order}
@@ -108,15 +120,22 @@ func (x *index) page(q store.RunQuery) store.Page[rules.Summary] {
 // withKeys reads one page of the runs that have search keys.
 func (x *index) withKeys(q store.RunQuery) store.Page[rules.Summary] {
 	var all []*record
-	x.keyed.Ascend(keyedRun{key: q.Keys[0]}, func(k keyedRun) bool {
-		if k.key != q.Keys[0] {
-			return false
-		}
-		if !slices.ContainsFunc(q.Keys, func(other store.SearchKey) bool { return !slices.Contains(k.run.keys, other) }) {
-			all = append(all, k.run)
-		}
-		return true
-	})
+	seen := map[*record]bool{}
+	for _, key := range q.Keys[0] {
+		x.keyed.Ascend(keyedRun{key: key}, func(k keyedRun) bool {
+			if k.key != key {
+				return false
+			}
+			lacks := func(choice []store.SearchKey) bool {
+				return !slices.ContainsFunc(choice, func(c store.SearchKey) bool { return slices.Contains(k.run.keys, c) })
+			}
+			if !seen[k.run] && !slices.ContainsFunc(q.Keys, lacks) {
+				all = append(all, k.run)
+			}
+			seen[k.run] = len(q.Keys[0]) > 1
+			return true
+		})
+	}
 	f := filter{order: q.Order}
 	slices.SortFunc(all, func(a, b *record) int {
 		if f.before(a, b) {
@@ -130,6 +149,14 @@ func (x *index) withKeys(q store.RunQuery) store.Page[rules.Summary] {
 				return
 			}
 		}
+	})
+}
+
+// withReference reads one page of the runs with a reference id.
+func (x *index) withReference(q store.RunQuery) store.Page[rules.Summary] {
+	first := &record{summary: rules.Summary{ReferenceID: q.ReferenceID, StartedAt: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}}
+	return matching(q, func(visit func(*record) bool) {
+		x.named.Ascend(first, func(r *record) bool { return r.summary.ReferenceID == q.ReferenceID && visit(r) })
 	})
 }
 
@@ -182,6 +209,10 @@ func (x *index) put(r *record, s rules.Summary) {
 			from = nil
 		}
 	}
+	if renamed := r.summary.ReferenceID != s.ReferenceID || !r.summary.StartedAt.Equal(s.StartedAt); renamed {
+		x.named.Delete(r)
+		defer x.named.Set(r)
+	}
 	r.summary = s
 	x.move(r, from, filtersAt(s, x.at))
 	x.eachChange(r, func(c statusChange) { x.changes.Set(c) })
@@ -191,6 +222,7 @@ func (x *index) put(r *record, s rules.Summary) {
 func (x *index) remove(r *record) {
 	x.eachChange(r, func(c statusChange) { x.changes.Delete(c) })
 	x.move(r, filtersAt(r.summary, x.at), nil)
+	x.named.Delete(r)
 	for _, k := range r.keys {
 		x.keyed.Delete(keyedRun{k, r})
 	}

@@ -12,7 +12,7 @@ import (
 // Limits bound what a store keeps, in bytes as Kept counts them. The zero value means no limits.
 type Limits struct {
 	Runs    int64 // new runs are refused from here on
-	Answers int64 // what can wait is refused from here on, too: see rules.Event.CanWait
+	Answers int64 // what can wait is refused from here on, too: see rules.About.CanWait
 	// Share is the part of what other tenants leave of each limit that a tenant may have. A
 	// tenant without others may have all.
 	Share float64
@@ -29,7 +29,7 @@ type Pressure int32
 const (
 	NoPressure    Pressure = iota
 	RefuseRuns             // new runs
-	RefuseAnswers          // what can wait: see rules.Event.CanWait
+	RefuseAnswers          // what can wait: see rules.About.CanWait
 	LeaveWork              // Take takes no runs to drive, so that the results of vendors come later
 )
 
@@ -63,10 +63,13 @@ func (s *Store) Kept() int64 { return s.kept.all.Load() }
 type TenantUse struct {
 	Tenant verification.TenantID
 	Bytes  int64 // that it needs, about
+	Trail  int64 // of Bytes, for the audit trail
+	Disk   int64 // bytes that the audit trail needs on disk
 	// Share is how many bytes the tenant may need before its new runs are refused; 0 for no
 	// limit.
 	Share   int64
 	Refused int64 // changes of the tenant that were refused
+	Full    bool  // the audit trail has no room for more reads
 }
 
 // Use returns what each tenant needs, in no order.
@@ -74,7 +77,9 @@ func (s *Store) Use() (all []TenantUse) {
 	l := s.limits.Load()
 	s.kept.tenants.Range(func(key, value any) bool {
 		t, c := key.(verification.TenantID), value.(*count) //nolint:errcheck,forcetypeassert // it has no others
-		u := TenantUse{Tenant: t, Bytes: c.bytes.Load(), Refused: c.refused.Load()}
+		u := TenantUse{
+			Tenant: t, Bytes: c.bytes.Load(), Trail: c.trail.Load(), Disk: c.blocks.Load(), Refused: c.refused.Load(), Full: s.trailIsFull(c),
+		}
 		if l != nil {
 			u.Share, _ = s.share(c, newRuns, l)
 		}
@@ -125,6 +130,46 @@ func (s *Store) refuse(c *count, w wanted) error {
 	if share, of := s.share(c, w, l); c.bytes.Load() >= share {
 		c.refused.Add(1)
 		return noRoom("this tenant's share of the " + of + " is full, so its " + what + " are refused; " + goesOn)
+	}
+	return nil
+}
+
+// trailShare is the part of a tenant's share that its audit trail may need in memory, and of the disk that the tenant
+// may have.
+const trailShare = 0.5
+
+// trailIsFull reports whether the audit trail of a tenant needs all that it may.
+func (s *Store) trailIsFull(c *count) bool {
+	l := s.limits.Load()
+	if l == nil || l.Runs == 0 {
+		return false
+	}
+	others := s.kept.all.Load() - c.bytes.Load()
+	share, part := float64(max(0, l.Runs-others)), 1.0
+	if others > 0 && l.Share > 0 {
+		part = l.Share
+	}
+	if float64(c.trail.Load()) >= trailShare*part*share {
+		return true
+	}
+	if l.Disk == nil {
+		return false
+	}
+	own := c.blocks.Load()
+	left, err := l.Disk()
+	return err == nil && float64(own) >= trailShare*part*float64(own+left)
+}
+
+// refuseReads returns why the audit trail of a tenant takes no more reads; nil if it does.
+func (s *Store) refuseReads(c *count) error {
+	l := s.limits.Load()
+	if Pressure(s.pressure.Load()) >= RefuseAnswers || l != nil && l.Answers > 0 && s.Kept() >= l.Answers {
+		s.refused.Add(1)
+		return noRoom("the service has no memory left to record who reads what, so nothing more is shown; give it more memory")
+	}
+	if s.trailIsFull(c) {
+		return noRoom("the audit trail of this tenant has no room left to record who reads what, so nothing more is shown; " +
+			"ask the operator for more memory or disk, or to keep reads for a shorter time")
 	}
 	return nil
 }

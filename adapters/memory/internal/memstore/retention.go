@@ -1,4 +1,4 @@
-// Retention: runs by their start, marks, and the removal of old records.
+// Retention: runs by their start, and the removal of old records.
 
 package memstore
 
@@ -38,30 +38,6 @@ func (s *Store) StartedRuns(
 	return found, err
 }
 
-// RetentionMark returns how far retention has come with a workflow.
-func (s *Store) RetentionMark(ctx context.Context, t verification.TenantID, w verification.WorkflowID) (store.RetentionMark, error) {
-	m := store.RetentionMark{Tenant: t, Workflow: w}
-	err := s.marks.read(ctx, func() error {
-		if saved, ok := s.marks.rows[workflowKey{t, w}]; ok {
-			m = saved
-		}
-		return nil
-	})
-	return m, err
-}
-
-// SaveRetentionMark replaces the mark of a workflow.
-func (s *Store) SaveRetentionMark(ctx context.Context, m store.RetentionMark) error {
-	return s.marks.change(ctx, func(rows map[workflowKey]store.RetentionMark) error {
-		rows[workflowKey{m.Tenant, m.Workflow}] = m
-		return nil
-	})
-}
-
-func markRecord(_ workflowKey, m store.RetentionMark) store.Record {
-	return store.RetentionMarkRecord{Mark: m}
-}
-
 // Forget removes old records, at most limit, in an order that does not depend on the order of the calls that
 // saved them. It looks at all measures and keys.
 func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int, err error) {
@@ -80,10 +56,8 @@ func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int
 			n += tenants[t].forgetMeasures(store.DayOf(before.Measures, time.UTC), limit-n, &s.kept)
 		}
 	}
-	if !before.Audit.IsZero() {
-		n += s.audit.forget(before.Audit, limit-n, s.kept.add)
-	}
-	return n, nil
+	removed, err := s.forgetEntries(ctx, before, limit-n)
+	return n + removed, err
 }
 
 // forget removes deliveries that are old and not pending.

@@ -91,13 +91,16 @@ func (s *Store) Append(ctx context.Context, t verification.TenantID, id verifica
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := s.append(d, t, id, seq, c); err != nil || len(c.Audit) == 0 {
+	if err := s.append(d, t, id, seq, c); err != nil {
 		return err
+	}
+	if s.ledger.owe(c.Erasure); len(c.Audit) == 0 {
+		return nil
 	}
 	return s.AppendAudit(context.WithoutCancel(ctx), c.Audit)
 }
 
-// append is Append without the entries of the audit trail. The caller holds the lock of d.
+// append is Append without the entries of the audit trail and the ledger of erasures. The caller holds the lock of d.
 func (s *Store) append(d *tenantData, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
 	r, known := d.runs[id]
 	if !known && seq != 0 || known && r.history.Len() != seq {
@@ -118,7 +121,7 @@ func (s *Store) append(d *tenantData, t verification.TenantID, id verification.R
 		if s.queue.announces(r.ref, seq) {
 			return store.NoticePending()
 		}
-	case len(c.Events) > 0 && c.Events[0].CanWait():
+	case len(c.Events) > 0 && c.Events[0].About().CanWait:
 		if err := s.refuse(d.kept, answers); err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ const (
 	sizeOfRequest  = 600
 	sizeOfDelivery = 1000
 	sizeOfEntry    = int(unsafe.Sizeof(store.AuditEntry{})) + 100
+	sizeOfBlock    = int(unsafe.Sizeof(AuditBlock{})) + 250
 	sizeOfScreened = 250
 	sizeOfMeasure  = 350
 	sizeOfDay      = 40
@@ -30,11 +31,16 @@ const (
 // counts has how many bytes of memory the tenants need, about.
 type counts struct {
 	all     atomic.Int64
-	tenants sync.Map // of *count, by tenant
+	trails  atomic.Int64 // of all, the entries of the audit trail
+	tenants sync.Map     // of *count, by tenant
 }
 
 // count is what one tenant needs, and how much of it was refused.
-type count struct{ bytes, refused atomic.Int64 }
+type count struct {
+	bytes, refused atomic.Int64
+	trail          atomic.Int64 // of bytes, the entries of the audit trail
+	blocks         atomic.Int64 // what the audit trail needs on disk
+}
 
 // add adds bytes to what a tenant needs.
 func (c *counts) add(t verification.TenantID, bytes int) { c.addTo(c.of(t), bytes) }

@@ -15,7 +15,7 @@ import (
 
 // Store is a store.Store. It is safe for concurrent use.
 type Store struct {
-	// The lock of a tenantData is taken before those of queue, rescreens, deliveries and audit; the
+	// The lock of a tenantData is taken before those of queue, rescreens, deliveries, audit and ledger; the
 	// others are taken alone.
 
 	runs       table[verification.TenantID, *tenantData]
@@ -26,8 +26,9 @@ type Store struct {
 	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
-	marks      table[workflowKey, store.RetentionMark]
+	rows       table[rowKey, store.Record]
 	audit      audit
+	ledger     ledger
 	copied     table[copiedFrom, string]
 	dumping    sync.Mutex // held while a dump is open
 	kept       counts

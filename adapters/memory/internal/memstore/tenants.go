@@ -33,13 +33,17 @@ func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
 		return err
 	}
 	return s.tenants.change(ctx, func(rows map[verification.TenantID]verification.Tenant) error {
-		if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
-			t.Logo.Content = rows[t.ID].Logo.Content
-		}
-		s.kept.add(t.ID, behind(reflect.ValueOf(t))-behind(reflect.ValueOf(rows[t.ID])))
-		rows[t.ID] = t
+		s.putTenant(rows, t)
 		return nil
 	})
+}
+
+func (s *Store) putTenant(rows map[verification.TenantID]verification.Tenant, t verification.Tenant) {
+	if t.Logo.Name != "" && len(t.Logo.Content) == 0 {
+		t.Logo.Content = rows[t.ID].Logo.Content
+	}
+	s.kept.add(t.ID, behind(reflect.ValueOf(t))-behind(reflect.ValueOf(rows[t.ID])))
+	rows[t.ID] = t
 }
 
 // Account returns the account of a client id, or ErrNotFound.
@@ -50,13 +54,26 @@ func (s *Store) Account(ctx context.Context, clientID string) (verification.Acco
 // SaveAccount creates or replaces an account, or returns ErrConflict.
 func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
 	return s.accounts.change(ctx, func(rows map[string]verification.Account) error {
-		if old, ok := rows[a.ClientID]; ok && old.Tenant != a.Tenant {
-			return verification.Conflict("account", "another tenant has that client id")
+		err := fitsClient(rows, a)
+		if err == nil {
+			s.putAccount(rows, a)
 		}
-		s.kept.add(a.Tenant, behind(reflect.ValueOf(a))-behind(reflect.ValueOf(rows[a.ClientID])))
-		rows[a.ClientID] = a
-		return nil
+		return err
 	})
+}
+
+// fitsClient returns ErrConflict if another tenant has the client id of an account.
+func fitsClient(rows map[string]verification.Account, a verification.Account) error {
+	if old, ok := rows[a.ClientID]; ok && old.Tenant != a.Tenant {
+		return verification.Conflict("account", "another tenant has that client id")
+	}
+	return nil
+}
+
+func (s *Store) putAccount(rows map[string]verification.Account, a verification.Account) {
+	a.PreviousUntil = toMicrosecond(a.PreviousUntil)
+	s.kept.add(a.Tenant, behind(reflect.ValueOf(a))-behind(reflect.ValueOf(rows[a.ClientID])))
+	rows[a.ClientID] = a
 }
 
 // Tenants returns all tenants in the order of their ids.

@@ -102,26 +102,48 @@ func (s *Store) Versions(
 // nothing, or returns ErrConflict. A version that exists already is not replaced.
 func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	return s.workflows.change(ctx, func(rows map[workflowKey]*keptWorkflow) error {
-		stored := rows[workflowKey{t, w.ID}]
-		if stored == nil {
-			stored = &keptWorkflow{}
+		change := store.WorkflowChange{Tenant: t, Workflow: w, Added: added}
+		err := fitsRevision(rows, change)
+		if err == nil {
+			s.putWorkflow(rows, change)
 		}
-		if w.Revision != stored.Revision+1 {
-			return store.WorkflowChanged()
-		}
-		rows[workflowKey{t, w.ID}] = stored
-		newest := s.workflows.newest.at(t, newerWorkflow)
-		newest.Delete(stored)
-		stored.Workflow = w
-		newest.Set(stored)
-		if added != nil {
-			if _, exists := stored.version(added.Hash); !exists {
-				stored.versions = append(stored.versions, *added)
-				s.kept.add(t, behind(reflect.ValueOf(*added)))
-			}
-		}
-		return nil
+		return err
 	})
+}
+
+// fitsRevision returns ErrConflict if the stored revision of a workflow is not the one before.
+func fitsRevision(rows map[workflowKey]*keptWorkflow, c store.WorkflowChange) error {
+	before := 0
+	if stored := rows[workflowKey{c.Tenant, c.Workflow.ID}]; stored != nil {
+		before = stored.Revision
+	}
+	if c.Workflow.Revision != before+1 {
+		return store.WorkflowChanged()
+	}
+	return nil
+}
+
+func (s *Store) putWorkflow(rows map[workflowKey]*keptWorkflow, c store.WorkflowChange) {
+	key := workflowKey{c.Tenant, c.Workflow.ID}
+	stored := rows[key]
+	if stored == nil {
+		stored = &keptWorkflow{}
+		rows[key] = stored
+	}
+	newest := s.workflows.newest.at(c.Tenant, newerWorkflow)
+	newest.Delete(stored)
+	stored.Workflow = c.Workflow
+	stored.CreatedAt = toMicrosecond(stored.CreatedAt)
+	newest.Set(stored)
+	if c.Added == nil {
+		return
+	}
+	if _, exists := stored.version(c.Added.Hash); !exists {
+		stored.versions = append(stored.versions, *c.Added)
+		last := &stored.versions[len(stored.versions)-1]
+		last.CreatedAt = toMicrosecond(last.CreatedAt)
+		s.kept.add(c.Tenant, behind(reflect.ValueOf(*c.Added)))
+	}
 }
 
 // revision returns the revision of a workflow, or 0 if there is none.

@@ -1,5 +1,5 @@
 -- All tables but those of River. Every row belongs to a tenant, except those of hosts,
--- applied_files, shared_values and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
+-- applied_files, shared_values, erasure_ledger and rescreen_passes. An index begins with tenant_id, unless it is of client ids or
 -- of what a host does for all tenants, such as taking work.
 
 -- +goose Up
@@ -22,12 +22,14 @@ CREATE TABLE verifyd.tenants (
 
 -- A client identifier is unique across tenants: it determines the tenant.
 CREATE TABLE verifyd.accounts (
-    client_id text COLLATE "C" PRIMARY KEY,
-    tenant_id uuid NOT NULL,
-    key_hash  bytea NOT NULL,
-    disabled  boolean NOT NULL,
-    surfaces  text[] NOT NULL,
-    from_file boolean NOT NULL DEFAULT false
+    client_id         text COLLATE "C" PRIMARY KEY,
+    tenant_id         uuid NOT NULL,
+    key_hash          bytea NOT NULL,
+    previous_key_hash bytea NOT NULL DEFAULT '', -- empty for none
+    previous_until    timestamptz,               -- null for no end
+    disabled          boolean NOT NULL,
+    surfaces          text[] NOT NULL,
+    from_file         boolean NOT NULL DEFAULT false
 );
 CREATE INDEX accounts_by_tenant ON verifyd.accounts (tenant_id, client_id);
 
@@ -43,6 +45,7 @@ CREATE TABLE verifyd.workflows (
     latest                  text NOT NULL,
     versions                integer NOT NULL,
     lifecycle_webhook_url   text NOT NULL,
+    webhook_from_file       boolean NOT NULL DEFAULT false,
     retired                 boolean NOT NULL DEFAULT false,
     retention               jsonb NOT NULL DEFAULT '{}',
     created_at              timestamptz NOT NULL,
@@ -112,10 +115,9 @@ CREATE TABLE verifyd.runs (
     review       text NOT NULL DEFAULT '', -- JSON: what the queue shows and does not filter by
     assignee     text COLLATE "C" NOT NULL DEFAULT '' -- the key of a person or team; empty for nobody
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05); -- vacuumed often, also for the index-only scans of large offsets
--- A list with a filter, but not one of the status, merges the lists of each status. The indexes are in
+-- A list without a filter of the status merges the lists of each status. The indexes are in
 -- ascending order and read backwards: new runs then split the last page, and leave it
 -- full.
-CREATE INDEX runs_newest ON verifyd.runs (tenant_id, started_at, id);
 CREATE INDEX runs_by_status ON verifyd.runs (tenant_id, status, started_at, id);
 CREATE INDEX runs_by_workflow ON verifyd.runs (tenant_id, workflow_id, status, started_at, id);
 CREATE INDEX runs_by_decision ON verifyd.runs (tenant_id, decision, status, started_at, id) WHERE decision <> '';
@@ -123,6 +125,8 @@ CREATE INDEX runs_by_workflow_decision ON verifyd.runs (tenant_id, workflow_id, 
 -- If all runs have the same reference_id, the index is smaller than the primary key. The
 -- condition keeps the planner from using it in place of the primary key.
 CREATE INDEX runs_by_reference ON verifyd.runs (tenant_id, reference_id COLLATE "C") WHERE reference_id COLLATE "C" <> '';
+-- Who of a person's or company's runs was rejected: it is looked up whenever a run comes to need a verdict.
+CREATE INDEX runs_rejected ON verifyd.runs (tenant_id, reference_id COLLATE "C", started_at, id) WHERE verdict = 'reject';
 CREATE INDEX runs_status_until ON verifyd.runs (tenant_id, status_until) WHERE status_until IS NOT NULL;
 CREATE INDEX runs_status_from ON verifyd.runs (tenant_id, status_from) WHERE status_from IS NOT NULL;
 -- The review queue, in its two orders. The first also counts it, whatever the filter.
@@ -208,7 +212,10 @@ CREATE TABLE verifyd.claims (
 CREATE TABLE verifyd.measure_log (
     tenant_id uuid NOT NULL,
     measures  text NOT NULL, -- JSON, see measures.go
-    broken    boolean NOT NULL DEFAULT false -- it could not be added up, and is left here
+    broken    boolean NOT NULL DEFAULT false, -- it could not be added up, and is left here
+    logged_at timestamptz NOT NULL DEFAULT now(),
+    -- Not from a sequence: a replica that becomes the primary would begin it anew.
+    id        uuid PRIMARY KEY DEFAULT gen_random_uuid()
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- The sums of measures by the days of the tenants.
@@ -219,10 +226,12 @@ CREATE TABLE verifyd.measures (
     day         integer NOT NULL, -- since 1 January 1970
     key         text COLLATE "C" NOT NULL,
     version     integer NOT NULL, -- of the workflow; 0 for all
-    count       bigint NOT NULL
+    count       bigint NOT NULL,
+    -- md5(key)::uuid: a key may contain a condition, which is too long for an index. It is not GENERATED, because
+    -- such a column cannot be in the key of a table that is published.
+    key_hash    uuid NOT NULL,
+    PRIMARY KEY (tenant_id, workflow_id, name, day, key_hash, version)
 ) WITH (fillfactor = 70);
--- A key may contain a condition, which is too long for an index.
-CREATE UNIQUE INDEX measures_by_key ON verifyd.measures (tenant_id, workflow_id, name, day, md5(key), version);
 -- For the removal of old measures: as an expression, so that no other query uses it.
 CREATE INDEX measures_by_day ON verifyd.measures ((day + 0));
 
@@ -340,11 +349,28 @@ CREATE TABLE verifyd.audit_entries (
     subject    text NOT NULL,
     detail     text NOT NULL,
     count      bigint NOT NULL, -- 0 for an entry of a single time
+    last_at    timestamptz, -- of a count, the last time
     PRIMARY KEY (tenant_id, id)
 );
 CREATE INDEX audit_entries_by_actor ON verifyd.audit_entries (tenant_id, actor_id, id);
 CREATE INDEX audit_entries_by_action ON verifyd.audit_entries (tenant_id, action, id);
 CREATE INDEX audit_entries_by_run ON verifyd.audit_entries (tenant_id, run_id, id) WHERE run_id <> '';
+
+-- How far the store and the ledger of erasures have come with each other: one row, none before a host with a ledger.
+CREATE TABLE verifyd.erasure_ledger (
+    one     boolean PRIMARY KEY DEFAULT true CHECK (one),
+    id      text NOT NULL,
+    last    bigint NOT NULL, -- the highest number of an entry
+    applied bigint NOT NULL  -- up to which number the store has what the ledger says
+) WITH (fillfactor = 50);
+
+-- The entries that the ledger of erasures does not have yet. They outlive their runs.
+CREATE TABLE verifyd.owed_erasures (
+    tenant_id uuid NOT NULL,
+    number    bigint NOT NULL,
+    entry     text NOT NULL, -- JSON, see verification.Erasure
+    PRIMARY KEY (tenant_id, number)
+);
 
 -- Values that all hosts share, such as signing keys.
 CREATE TABLE verifyd.shared_values (
@@ -381,7 +407,7 @@ DECLARE
 BEGIN
     FOREACH name IN ARRAY ARRAY['tenants', 'accounts', 'workflows', 'workflow_versions', 'run_events', 'runs',
         'run_counts', 'run_months', 'claims', 'measure_log', 'measures', 'screened_runs', 'search_keys', 'work', 'idempotency_keys', 'deliveries',
-        'deleted_runs', 'retention_marks', 'audit_entries'] LOOP
+        'deleted_runs', 'retention_marks', 'audit_entries', 'owed_erasures'] LOOP
         EXECUTE format('ALTER TABLE verifyd.%I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', name);
         -- The subquery is evaluated once in a statement, at the first row. It returns null
         -- for 'all', so that every row is visible, and no ids without the setting. A value
@@ -398,7 +424,7 @@ $$;
 -- +goose StatementEnd
 
 -- +goose Down
-DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.audit_entries, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
+DROP TABLE verifyd.applied_files, verifyd.hosts, verifyd.shared_values, verifyd.owed_erasures, verifyd.erasure_ledger, verifyd.audit_entries, verifyd.deliveries, verifyd.idempotency_keys, verifyd.work, verifyd.rescreen_passes,
     verifyd.retention_marks, verifyd.deleted_runs, verifyd.search_keys, verifyd.screened_runs, verifyd.measures,
     verifyd.measure_log, verifyd.claims, verifyd.run_months, verifyd.run_counts, verifyd.runs,
     verifyd.run_events, verifyd.workflow_versions, verifyd.workflows, verifyd.accounts, verifyd.tenants;

@@ -25,9 +25,9 @@ type Timing struct {
 
 // Response is the result of a call.
 type Response[T any] struct {
-	Result  T
-	Entered bool // the timeout called Enter: Leave must follow once the result is saved
-	Err     error
+	Result T
+	Entry  *Entry // of the timeout, until the result is saved; nil if there was none
+	Err    error
 }
 
 // CallHere makes a call in the goroutine of its caller, which costs less than one for the
@@ -59,9 +59,9 @@ func CallHere[T any](
 	limited, cancel := context.WithCancelCause(ctx)
 	stopTimer := t.Clock.AfterFunc(t.Timeout, func() {
 		if over.CompareAndSwap(false, true) {
-			t.Activity.Enter()
+			entry := Enter(t.Activity)
 			cancel(ErrTimeout)
-			go late(Response[T]{Entered: true, Err: ErrTimeout})
+			go late(Response[T]{Entry: entry, Err: ErrTimeout})
 		}
 	})
 	stopWatch := context.AfterFunc(ctx, func() {

@@ -62,11 +62,16 @@ func TestACallHasOneResponse(t *testing.T) {
 		if here {
 			response = r
 		}
-		if here != c.here || !errors.Is(response.Err, c.err) || response.Entered != c.entered || here && r.Result != "done" {
+		if here != c.here || !errors.Is(response.Err, c.err) || (response.Entry != nil) != c.entered || here && r.Result != "done" {
 			t.Errorf("%s: %+v here: %t, want the error %v here: %t", c.name, response, here, c.err, c.here)
 		}
 		if want := map[bool]activity{true: 1}[c.entered]; a != want {
 			t.Errorf("%s: Enter was called %d times, want %d", c.name, a, want)
+		}
+		response.Entry.Leave()
+		response.Entry.Leave() // once is enough
+		if a != 0 {
+			t.Errorf("%s: after the entry has ended, %d remain", c.name, a)
 		}
 		if len(late) != 0 {
 			t.Errorf("%s: there is a second late response: %+v", c.name, <-late)

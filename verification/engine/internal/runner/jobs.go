@@ -33,13 +33,13 @@ type Job struct {
 
 	// The lock of the runner guards these; the goroutine that drives the run also reads ctx
 	// without it.
-	active  bool // it has its goroutine
-	queued  bool // it waits for a call slot
-	changed bool // the run changed while it was driven
-	ctx     context.Context
-	cancel  context.CancelFunc
-	entered int           // calls of Enter for interruptions
-	woken   chan struct{} // see Woken; nil until it is needed
+	active      bool // it has its goroutine
+	queued      bool // it waits for a call slot
+	changed     bool // the run changed while it was driven
+	ctx         context.Context
+	cancel      context.CancelFunc
+	interrupted *Entry      // of the interruption of this pass; nil for none
+	woken       chan *Entry // see Woken; nil until it is needed
 }
 
 // Context returns the context of provider calls of this pass, for the goroutine that
@@ -134,9 +134,7 @@ func (r *Runner) Driven(j *Job, released bool) (more bool) {
 	r.EndTrial(j)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for ; j.entered > 0; j.entered-- {
-		r.cfg.Activity.Leave()
-	}
+	j.interrupted.Leave()
 	j.cancel()
 	if j.changed && !released && r.base.Err() == nil {
 		j.changed = false
@@ -160,20 +158,18 @@ func (r *Runner) Interrupt(ref verification.RunRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j := r.jobs[ref]; j != nil && j.active && j.ctx.Err() == nil {
-		r.cfg.Activity.Enter()
-		j.entered++
+		j.interrupted = Enter(r.cfg.Activity)
 		j.changed = true
 		j.cancel()
 	}
 }
 
-// Woken returns a channel of a job that waits for several calls: it has a value after LookAgain. Whoever takes it must call
-// Leave.
-func (r *Runner) Woken(j *Job) <-chan struct{} {
+// Woken returns a channel of a job that waits for several calls: it has an entry after LookAgain.
+func (r *Runner) Woken(j *Job) <-chan *Entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j.woken == nil {
-		j.woken = make(chan struct{}, 1)
+		j.woken = make(chan *Entry, 1)
 	}
 	return j.woken
 }
@@ -186,14 +182,10 @@ func (r *Runner) LookAgain(ref verification.RunRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	j := r.jobs[ref]
-	if j == nil || j.woken == nil {
+	if j == nil || j.woken == nil || len(j.woken) > 0 { // only LookAgain sends, under the lock
 		return
 	}
-	select {
-	case j.woken <- struct{}{}:
-		r.cfg.Activity.Enter()
-	default:
-	}
+	j.woken <- Enter(r.cfg.Activity)
 }
 
 // accept drives the runs that were taken from the queue. A run that has a job is

@@ -97,7 +97,7 @@ func TestACallThatComesWhenTheHostStopsIsHandedOver(t *testing.T) {
 	j := r.Reserve(verification.RunRef{Tenant: "t", Run: "r"})
 	j.ctx = t.Context()
 	r.closing = true
-	if release, err := r.AcquireCall(j, "script", 1); !errors.Is(err, ErrHandOver) {
+	if release, err := r.AcquireCall(j, "script", 1, func() {}); !errors.Is(err, ErrHandOver) {
 		t.Errorf("AcquireCall = %t, %v; want the run handed over", release != nil, err)
 	}
 }

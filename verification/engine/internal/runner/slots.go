@@ -116,31 +116,15 @@ func (r *Runner) AcquireNotice(ctx context.Context, t verification.TenantID) (re
 	return r.slots.notices.Acquire(ctx, string(t))
 }
 
-// TryCall acquires n slots for a call of a provider without waiting.
-func (r *Runner) TryCall(t verification.TenantID, provider string, n int) (release func(), ok bool) {
-	if r.Closing() {
-		return nil, false
-	}
-	ofProvider := func() {}
-	if s, known := r.slots.of(t, provider); known {
-		if s.waitTurn != nil {
-			return nil, false
-		}
-		if ofProvider, ok = s.all.TryAcquireN(string(t), n); !ok {
-			return nil, false
+// AcquireCall acquires n slots for the only call of a run. If it has to wait for them, it calls waits before. It returns ErrHandOver
+// when the host stops, and another error when the run ends.
+func (r *Runner) AcquireCall(j *Job, provider string, n int, waits func()) (release func(), err error) {
+	if !r.Closing() {
+		if release, ok := r.slots.try(j.Ref.Tenant, provider, n); ok {
+			return release, nil
 		}
 	}
-	all, ok := r.slots.calls.all.TryAcquireN(string(t), n)
-	if !ok {
-		ofProvider()
-		return nil, false
-	}
-	return func() { all(); ofProvider() }, true
-}
-
-// AcquireCall waits for n slots for a call of a provider. It returns ErrHandOver when the
-// host stops, and another error when the run ends.
-func (r *Runner) AcquireCall(j *Job, provider string, n int) (release func(), err error) {
+	waits()
 	r.mu.Lock()
 	if r.closing {
 		r.mu.Unlock()
@@ -165,6 +149,25 @@ func (r *Runner) AcquireOneOf(ctx context.Context, t verification.TenantID, prov
 	defer cancel()
 	defer context.AfterFunc(r.open, cancel)()
 	return r.slots.acquire(ctx, t, provider, n, true)
+}
+
+// try acquires n slots for a call without waiting.
+func (s slots) try(t verification.TenantID, provider string, n int) (release func(), ok bool) {
+	ofProvider := func() {}
+	if p, known := s.of(t, provider); known {
+		if p.waitTurn != nil {
+			return nil, false
+		}
+		if ofProvider, ok = p.all.TryAcquireN(string(t), n); !ok {
+			return nil, false
+		}
+	}
+	all, ok := s.calls.all.TryAcquireN(string(t), n)
+	if !ok {
+		ofProvider()
+		return nil, false
+	}
+	return func() { all(); ofProvider() }, true
 }
 
 // acquire waits for slots of the provider, then for its turn, then for slots of all calls.

@@ -1,0 +1,202 @@
+// What hits ask of reviewers: a hit that nobody has settled is not approved without notes, and
+// under four eyes the second person settles it.
+
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// The refusals of a verdict because of hits. Each is a verification.ErrInvalid.
+var (
+	// ErrNotesForUnsure is returned to a reviewer who approves without notes a run that has a hit
+	// which no reviewer has decided, or of which a reviewer is not sure.
+	ErrNotesForUnsure error = verification.InvalidField("signal", "payload.notes",
+		"is required, because it is not decided whether a hit is the person or company")
+	// ErrHitForSecond is returned to a reviewer who confirms an approval before they have decided
+	// the hits that the second person is asked about: see FoundHit.AsksSecond.
+	ErrHitForSecond error = verification.InvalidField("run", "hits", "must be decided by the reviewer who confirms the approval")
+)
+
+// sameScore is the score of an entry with the same name or number. It reads 100 %.
+const sameScore = 0.995
+
+// Settled reports whether a reviewer has decided that the entry is the person or company, or that
+// it is another one. "Not sure" settles nothing.
+func (h FoundHit) Settled() bool {
+	return h.Decision.Match == MatchSame || h.Decision.Match == MatchOther
+}
+
+// AsksSecond reports whether the reviewer who confirms a proposed approval must decide the hit:
+// nobody has settled it, or the reviewer who proposed the approval did so after the proposal, or
+// cleared a hit that agrees with the person or company (see Agrees). A redacted hit asks nobody.
+func (h FoundHit) AsksSecond(p Verdict, agrees bool) bool {
+	d := h.Decision
+	switch {
+	case p.Decision != DecisionApprove || h.ID == "":
+		return false
+	case !h.Settled():
+		return true
+	case !(verification.Person{Identity: d.Identity, Name: d.By}).MayBe(p.Person()):
+		return false
+	}
+	return d.At.After(p.At) || d.Match == MatchOther && agrees
+}
+
+// Agrees reports whether an entry has the name or a number of the person or company that a check
+// has screened, and a birth date that agrees as far as it goes: as the check was asked and, if the
+// run is about the same one, as the run says.
+func Agrees(h verification.Hit, asked verification.Data, about Subject) bool {
+	values := asked.Map()
+	name := strings.Join(textsIn(values, "name", "full_name"), " ")
+	born, numbers := textsIn(values, "birth_date", "date_of_birth", "dob"), textsIn(values, "identifiers", "number")
+	if name == "" || plainWords(name) == plainWords(about.Name) {
+		if name == "" {
+			name = about.Name
+		}
+		if len(born) == 0 {
+			born = []string{about.BirthDate}
+		}
+		if len(numbers) == 0 {
+			numbers = []string{about.Number}
+		}
+	}
+	same := h.Score >= sameScore || plainWords(name) != "" && slices.Contains([]string{plainWords(h.Name), plainWords(h.Alias)}, plainWords(name))
+	reasons := strings.Join(plainTexts(h.Reasons), " ")
+	for _, number := range plainTexts(numbers) {
+		same = same || len(number) >= minSameNumber && strings.Contains(reasons, number)
+	}
+	return same && slices.ContainsFunc(born, func(date string) bool {
+		return slices.ContainsFunc(h.BirthDates, func(listed string) bool { return sameDay(date, listed) })
+	})
+}
+
+// minSameNumber is how many letters and digits of a number are looked for in the reasons of a hit.
+const minSameNumber = 5
+
+// textsIn returns the texts of the first of some fields that has one.
+func textsIn(values map[string]any, keys ...string) (all []string) {
+	var add func(value any)
+	add = func(value any) {
+		switch v := value.(type) {
+		case string:
+			all = append(all, v)
+		case []any:
+			for _, one := range v {
+				add(one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				add(one)
+			}
+		}
+	}
+	for _, key := range keys {
+		if add(values[key]); len(all) > 0 {
+			break
+		}
+	}
+	return all
+}
+
+// plainWords returns the words of a name in order of the alphabet, in small letters and without
+// punctuation.
+func plainWords(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !inWord(r) })
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// inWord reports whether a character, in small letters, is a part of a word: a letter or digit of
+// ASCII, or a character of another script.
+func inWord(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'z' || r >= 0x80 }
+
+// plainTexts returns the letters and digits of texts.
+func plainTexts(texts []string) (all []string) {
+	for _, text := range texts {
+		all = append(all, strings.Map(func(r rune) rune {
+			if inWord(r) {
+				return r
+			}
+			return -1
+		}, strings.ToLower(text)))
+	}
+	return all
+}
+
+// sameDay reports whether two dates agree in the year, the month and the day, as far as both have
+// them. What stands before and after a listed date, such as "~", does not matter.
+func sameDay(date, listed string) bool {
+	date = strings.TrimSpace(date)
+	at := strings.IndexFunc(listed, isDigit)
+	if len(date) < len("2006") || at < 0 {
+		return false
+	}
+	listed = listed[at:]
+	if end := strings.IndexFunc(listed, func(r rune) bool { return !isDigit(r) && r != '-' }); end >= 0 {
+		listed = listed[:end]
+	}
+	listed = strings.TrimRight(listed, "-")
+	return len(listed) >= len("2006") && (strings.HasPrefix(date, listed) || strings.HasPrefix(listed, date))
+}
+
+// eachHit calls f with the hits of the run, of all visits, until it returns false. agrees says
+// whether the entry agrees with the person or company; of an earlier visit, of which the run does
+// not say any more what was asked, whether it may.
+func (d *decision) eachHit(f func(h FoundHit, agrees func() bool) bool) {
+	for _, s := range d.run.Steps {
+		for _, number := range s.screenedVisits() {
+			visit, earlier := s.visit(number)
+			for _, h := range visit.hits() {
+				if !f(h, func() bool { return d.agrees(h.Hit, s.Node, earlier) }) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// agrees returns Agrees of a hit of a visit of a check.
+func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier int) bool {
+	request, err := d.run.RequestAgain(d.program, "", node)
+	if err != nil || earlier > 0 {
+		return h.Score >= sameScore
+	}
+	asked, err := verification.NewData(request.With)
+	if err != nil {
+		return h.Score >= sameScore
+	}
+	values := d.run.FactValues(d.program)
+	text := func(v FactValue) string { s, _ := v.Value.(string); return s }
+	return Agrees(h, asked, Subject{Name: text(values.Name), BirthDate: text(values.BirthDate), Number: text(values.Number)})
+}
+
+// unsettled reports whether the run has a hit that no reviewer has settled.
+func (d *decision) unsettled() (open bool) {
+	d.eachHit(func(h FoundHit, _ func() bool) bool {
+		open = h.ID != "" && !h.Settled()
+		return !open
+	})
+	return open
+}
+
+// checkSecond returns ErrHitForSecond for a confirmation of an approval while a hit asks the
+// second person. Hits can be decided only while the run needs a verdict.
+func (d *decision) checkSecond() error {
+	if d.run.Decision() != DecisionReview {
+		return nil
+	}
+	var err error
+	d.eachHit(func(h FoundHit, agrees func() bool) bool {
+		if h.AsksSecond(d.run.Proposal, h.Decision.Match == MatchOther && agrees()) {
+			err = ErrHitForSecond
+		}
+		return err == nil
+	})
+	return err
+}
