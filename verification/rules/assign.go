@@ -117,14 +117,14 @@ func (a Assigned) check() error {
 	return ValidateNotes(a.Notes)
 }
 
-func (f Assigned) fold(r *Run, at time.Time) {
-	if by := (verification.Person{Identity: f.Identity, Name: f.By}); f.Escalated {
+func (a Assigned) fold(r *Run, at time.Time) {
+	if by := (verification.Person{Identity: a.Identity, Name: a.By}); a.Escalated {
 		r.escalations = r.escalations.plus(by)
 	} else {
 		r.assignments = r.assignments.plus(by)
 	}
-	r.Assignment, r.lastNote = Assignment{To: f.To, Escalated: f.Escalated, By: f.By, At: at}, NoteAdded{}
-	if f.To == (Assignee{}) {
+	r.Assignment, r.lastNote = Assignment{To: a.To, Escalated: a.Escalated, By: a.By, At: at}, NoteAdded{}
+	if a.To == (Assignee{}) {
 		r.Assignment = Assignment{}
 	}
 }
