@@ -102,9 +102,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"result":"VALID","order":1}`)
 }
 
-// hold waits until a host waits for a call of a run, and has saved the answers before. It returns the keys in flight,
-// and has the vendor hold no further call.
-func (c *counting) hold(ctx context.Context, t *testing.T, db *pgx.Conn, run string) map[string]bool {
+// hold waits until a host waits for a call of a run, and has saved the answers before. It has the vendor hold no further call.
+func (c *counting) hold(ctx context.Context, t *testing.T, db *pgx.Conn, run string) {
 	t.Helper()
 	c.mu.Lock()
 	of := c.of(run)
@@ -126,37 +125,39 @@ func (c *counting) hold(ctx context.Context, t *testing.T, db *pgx.Conn, run str
 		if saved >= 0 && !pause(ctx) {
 			t.Fatalf("the host has saved %d of %d answers", saved, answered)
 		}
-		saved = savedResults(ctx, t, db, run)
+		saved, _ = savedCalls(ctx, t, db, run)
 	}
 	c.release(run)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	inFlight := map[string]bool{}
-	for key := range of.asked {
-		inFlight[key] = !of.answered[key]
-	}
-	return inFlight
 }
 
-// savedResults counts the results in the history of a run.
-func savedResults(ctx context.Context, t *testing.T, db *pgx.Conn, run string) (results int) {
+// savedCalls counts the results in the history of a run, and returns the keys of the calls that have none.
+func savedCalls(ctx context.Context, t *testing.T, db *pgx.Conn, run string) (results int, inFlight map[string]bool) {
 	t.Helper()
 	rows, err := readAppends(ctx, db, "run_id = $1::uuid", run)
 	if err != nil {
 		t.Fatal(err)
 	}
+	open := map[verification.NodeID]string{}
 	for _, r := range rows {
 		events, err := rules.DecodeEvents([]byte(r.Raw))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if _, is := e.Fact.(rules.ResultRecorded); is {
+			switch f := e.Fact.(type) {
+			case rules.Dispatched:
+				open[f.Node] = fmt.Sprintf("%s/%s/%d", run, f.Node, f.Dispatch)
+			case rules.ResultRecorded:
+				delete(open, f.Node)
 				results++
 			}
 		}
 	}
-	return results
+	inFlight = map[string]bool{}
+	for _, key := range open {
+		inFlight[key] = true
+	}
+	return results, inFlight
 }
 
 // release has the vendor hold no further call of a run.
@@ -180,10 +181,11 @@ func TestKillsDuringAGroupCallNobodyTwice(t *testing.T) {
 		h := s.serve(t, "api,worker")
 		run := string(start(t, h, workflowID("f"), "person-1", map[string]any{"hold": hold}).ID)
 		runs = append(runs, run)
-		inFlight[run] = vendor.hold(ctx, t, db, run)
+		vendor.hold(ctx, t, db, run)
 		if err := h.Kill(); err != nil {
 			t.Fatal(err)
 		}
+		_, inFlight[run] = savedCalls(ctx, t, db, run)
 	}
 	for i, run := range runs {
 		ended := completed(ctx, t, second, verification.RunID(run))
@@ -273,13 +275,14 @@ func TestKillsDuringARoundCallNobodyTwice(t *testing.T) {
 			<-left
 			vendor.release(string(p.run))
 		} else {
-			inFlight[p.run] = vendor.hold(ctx, t, db, string(p.run))
+			vendor.hold(ctx, t, db, string(p.run))
 		}
 		leave() // before the host dies: what he sees of that is no failure
 		<-left
 		if err := h.Kill(); err != nil {
 			t.Fatal(err)
 		}
+		_, inFlight[p.run] = savedCalls(ctx, t, db, string(p.run))
 		p.leaves = false
 	}
 	for i, p := range people {
