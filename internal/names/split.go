@@ -113,7 +113,7 @@ func (s *splitter) several(text string) bool {
 			}
 			from = i + utf8.RuneLen(r)
 		}
-		if r >= 0x3000 && unicode.Is(unicode.Han, r) && slices.ContainsFunc(s.inside, func(phrase string) bool { return strings.HasPrefix(text[i:], phrase) }) {
+		if r >= 0x3000 && slices.ContainsFunc(s.inside, func(phrase string) bool { return strings.HasPrefix(text[i:], phrase) }) {
 			return true
 		}
 	}

@@ -78,6 +78,9 @@ func TestATextIsSplitAtWhatJoinsNames(t *testing.T) {
 		"Velmor Front (Jabhat Velmor (JVM))":                            {"Velmor Front", "Jabhat Velmor", "~JVM"},
 		"Abdul(l)ah Velmor":                                             {"Abdulah Velmor"},
 		"Tan Ah Velm @ Chen Ah Zamo":                                    {"Tan Ah Velm", "Chen Ah Zamo"},
+		"ブレノバ商事またの名ゼルマリンド工業":                                            {"ブレノバ商事", "ゼルマリンド工業"},
+		"브레노바산업, 일명 젤마린드상사":                                             {"브레노바산업", "젤마린드상사"},
+		"브레노바산업(구명칭: 젤마린드상사)":                                           {"브레노바산업", "젤마린드상사"},
 		"TAN AH VELM@CHEN AH ZAMO":                                      {"TAN AH VELM", "CHEN AH ZAMO"},
 		"Tan Ah Velm @Chen Ah Zamo":                                     {"Tan Ah Velm", "Chen Ah Zamo"},
 		"Velmor Bin Zamoy ＠ Orlov (Ordrun Tan)":                         {"Velmor Bin Zamoy", "~Orlov", "Ordrun Tan"},
@@ -107,7 +110,7 @@ func TestOneNameIsNotSplit(t *testing.T) {
 	for _, text := range []string{
 		"Novo Nordisk A/S", "Mærsk A / S", "Ravi Kumar S/O Mohan Lal", "Ravi Kumar S / O Mohan Lal", "Asha Rao c/o Mohan Rao", "24/7 Medical Care", "24 / 7 Medical Care",
 		"viktor@velmor.example", "Viktor Velmor viktor@velmor.example Nordic Volga", "Velmor@Home", "Velmor Orlov @Home", "Velmor Orlov@Home", "V @ Z",
-		"AC/DC", "Bau/Wohnen GmbH", "Alias Systems", "Formerly Known", "Jean-Paul Velmor", "Velmor, Viktor", "Velmor - Nordic", "Ou Yang", "O'Velmor", "T. A. Velmor", "()", "a.k.a.", "",
+		"AC/DC", "Bau/Wohnen GmbH", "Alias Systems", "Formerly Known", "Jean-Paul Velmor", "Velmor, Viktor", "Velmor - Nordic", "Ou Yang", "O'Velmor", "T. A. Velmor", "()", "a.k.a.", "", "제일명가 주식회사",
 	} {
 		if got := split(c, text); len(got) > 0 {
 			t.Errorf("%s has the parts %q, want none", text, got)
