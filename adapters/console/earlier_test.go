@@ -3,6 +3,7 @@
 package console_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,6 +90,49 @@ func TestTheQueueSaysWhoWasRejectedBefore(t *testing.T) {
 	}
 	wants(t, p.get(queue), http.StatusOK, "!Rejected before:")
 	wants(t, p.get(run), http.StatusOK, "!Rejected before:")
+}
+
+// What retention has deleted since is shown neither in the queue nor on the page.
+func TestADeletedRunIsNotRejectedBefore(t *testing.T) {
+	d, forged, again, now := rejectedBefore(t)
+	p := d.as(reviewer(verification.RoleReviewer))
+	queue, run := "/queue", "/runs/"+string(now)
+	row, page := p.get(queue).body, p.get(run).body
+	for _, shown := range []string{row, page} {
+		if !strings.Contains(shown, "Rejected before:") {
+			t.Fatal("no page has an earlier rejection")
+		}
+	}
+	tenant, err := d.Store.Tenant(t.Context(), enginetest.Tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tenant.Retention = verification.Retention{DeleteAfterDays: 30}
+	changes, err := d.Engine.RetentionChanges(t.Context(), enginetest.Tenant, &engine.NextRetention{Tenant: tenant.Retention})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Store.SaveTenant(t.Context(), tenant), d.Engine.NoteRetention(t.Context(), enginetest.Tenant, changes)); err != nil {
+		t.Fatal(err)
+	}
+	for _, later := range []time.Duration{31 * 24 * time.Hour, 24 * time.Hour} { // redacted first, then deleted
+		d.Advance(later)
+		for more := true; more; {
+			if more, err = d.Engine.Retain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			d.Settle()
+		}
+	}
+	for _, id := range []verification.RunID{forged, again} {
+		if _, err := d.Engine.Run(t.Context(), enginetest.Tenant, id); !errors.Is(err, verification.ErrNotFound) {
+			t.Fatalf("a run that is 32 days old is there: %v", err)
+		}
+	}
+	p = d.as(reviewer(verification.RoleReviewer)) // the session has ended
+	const unknown = "!were not looked up, or not all of them."
+	wants(t, p.get(queue), http.StatusOK, "acct-7", "!Rejected before:", "!acct-1", "!Forged document", unknown)
+	wants(t, p.get(run), http.StatusOK, "acct-7", "!Rejected before:", "!acct-1", "!/runs/"+string(forged), "!/runs/"+string(again), unknown)
 }
 
 func TestACheckOfEarlierRunsShowsThem(t *testing.T) {

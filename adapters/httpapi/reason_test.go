@@ -74,3 +74,33 @@ func TestTheReasonOfARejectionIsNeverShown(t *testing.T) {
 		}
 	}
 }
+
+// A reviewer chooses the reason of a rejection in the console. The API takes none, and an approval with one records nothing.
+func TestAnApprovalWithAReasonIsRefused(t *testing.T) {
+	a := newAPI(t, setup{})
+	d := journey()
+	d.RejectReasons = []workflow.RejectReason{{Code: "forged_seal", Label: "Forged seal"}}
+	id := a.started(d).ID
+	a.Submit(id, "consent_submitted", map[string]any{"consent_status": "success"})
+	a.Submit(id, "details_submitted", map[string]any{"pan": "ABCDE1234F"})
+	verdict, run := "/v1/signals/"+string(id)+"/human_review_decision", "/v1/runs/"+string(id)
+	events := func() int {
+		a.Settle()
+		all, err := a.Store.Load(t.Context(), enginetest.Tenant, id, 0)
+		must(t, err)
+		return len(all)
+	}
+	refused := func() {
+		recorded, shown := events(), string(a.do(http.MethodGet, run, "").Body)
+		for _, decision := range []string{"approve", "reject"} {
+			a.do(http.MethodPost, verdict, `{"payload":{"decision":"`+decision+`","reason":"forged_seal"}}`).is(400, badField("payload.reason", "is not a known field"))
+		}
+		if n := events(); n != recorded {
+			t.Errorf("%d events are recorded, want the %d before", n, recorded)
+		}
+		a.do(http.MethodGet, run, "").is(200, shown)
+	}
+	refused()
+	a.do(http.MethodPost, verdict, `{"payload":{"decision":"approve"}}`).is(200, `{"ok":true,"result":"signal_delivered","decision":"approve"}`)
+	refused() // after the end, too
+}

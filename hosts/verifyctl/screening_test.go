@@ -84,6 +84,16 @@ func TestCompareShowsAScore(t *testing.T) {
 	}
 }
 
+func TestCompareSaysHowEachNameWasRead(t *testing.T) {
+	out, _, code := screen(t, "", "compare", "--kind", "company", "Zelmarind Sugar Fund XIV I/E Co., Ltd.", "АО «Зелмаринд сахар», ранее АО «Бреновар»")
+	_, read, _ := strings.Cut(out, "\nname 1 ")
+	const want = "read as    Zelmarind Sugar Fund XIV (number 14) import export; legal form coltd\n" +
+		"name 2 read as    Зелмаринд сахар (means sugar) ранее АО Бреновар; legal form ao\nalso searched as  АО «Зелмаринд сахар; АО «Бреновар\n"
+	if code != exitDone || read != want {
+		t.Errorf("exit code %d:\n%swant the end\n%s", code, out, want)
+	}
+}
+
 func TestCompareWritesAScoreForEachPair(t *testing.T) {
 	pairs := "kind,name1,name2\nperson,\"Rao, Asha\",Asha Rao\ncompany,Acme Ltd,Acme Limited\nperson,Asha Rao,?\n"
 	out, problems, code := screen(t, pairs, "compare", "--csv")

@@ -25,8 +25,8 @@ func tableRows(t *testing.T, file string) (rows []string) {
 	return rows
 }
 
-// TestEachLegalFormIsLeftOut tries each form of each country behind a name of one word, and with a full stop behind each letter: the name is
-// found without the form, and another company of the same form is not.
+// TestEachLegalFormIsLeftOut tries each form of each country behind a name of one word, in brackets, and with a full stop behind each letter:
+// the name is found without the form, and another company of the same form is not.
 func TestEachLegalFormIsLeftOut(t *testing.T) {
 	c, tried := names.New(), 0
 	for _, row := range tableRows(t, "legal-countries.txt") {
@@ -35,7 +35,7 @@ func TestEachLegalFormIsLeftOut(t *testing.T) {
 			continue
 		}
 		for form := range strings.SplitSeq(forms, " | ") {
-			written := []string{form, strings.ToUpper(form)}
+			written := []string{form, strings.ToUpper(form), "(" + form + ")", "(" + strings.ToUpper(form) + ")"}
 			if !strings.Contains(form, " ") && len(form) <= 5 && form[0] < 0x80 {
 				written = append(written, strings.Join(strings.Split(form, ""), ".")+".")
 			}
@@ -50,7 +50,7 @@ func TestEachLegalFormIsLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if tried < 500 {
+	if tried < 1000 {
 		t.Errorf("%d forms were tried, want more", tried)
 	}
 }
@@ -92,6 +92,33 @@ func TestEachTranslatedWordHasItsMeaning(t *testing.T) {
 	}
 	if tried < 1000 {
 		t.Errorf("%d words were tried, want more", tried)
+	}
+}
+
+// TestEachAbbreviationOfSeveralWordsIsReadAsThem tries what business-short.txt has for several words, such as R&D.
+func TestEachAbbreviationOfSeveralWordsIsReadAsThem(t *testing.T) {
+	c := names.New()
+	for _, row := range tableRows(t, "business-short.txt") {
+		pairs, written := strings.CutPrefix(row, "written: ")
+		if !written {
+			continue
+		}
+		for pair := range strings.FieldsSeq(pairs) {
+			short, words, _ := strings.Cut(pair, "=")
+			words = strings.ReplaceAll(words, "+", " ")
+			for _, text := range []string{short, strings.ToUpper(short), short + "."} {
+				n, err := c.Parse(names.Company, "Zelmarind "+text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := n.ReadAs(); !strings.HasPrefix(got, "Zelmarind "+words) {
+					t.Errorf("Zelmarind %s is read as %q, want %s", text, got, words)
+				}
+				if m := score(t, c, "company", "Zelmarind "+text, "Zelmarind "+words); m.Score < threshold {
+					t.Errorf("Zelmarind %s and Zelmarind %s: %.3f", text, words, m.Score)
+				}
+			}
+		}
 	}
 }
 

@@ -3,6 +3,8 @@
 package names_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +23,82 @@ func split(c *names.Comparer, text string) (out []string) {
 		out = append(out, p.Text)
 	}
 	return out
+}
+
+// A list that writes a former or another name behind the name is found by it, in each language of joins.txt.
+func TestAFormerNameIsFoundInEachLanguage(t *testing.T) {
+	c := names.New()
+	for language, tc := range map[string]struct{ text, former string }{
+		"English":              {"Brenovar Works previously called Zelmarind Plant", "Zelmarind Plant"},
+		"English, abbreviated": {"Brenovar Works Inc o/a Zelmarind Plant", "Zelmarind Plant"},
+		"English, renamed":     {"Brenovar Works, renamed from: Zelmarind Plant", "Zelmarind Plant"},
+		"Russian":              {"ООО «Бреновар» (ранее ООО «Зелмаринд»)", "Zelmarind OOO"},
+		"Russian, no brackets": {"АО Бреновар, ранее именовавшееся АО Зелмаринд", "Zelmarind"},
+		"Ukrainian":            {"ТОВ Бреновар, колишня назва ТОВ Зелмарінд", "Zelmarind"},
+		"Bulgarian":            {"Бреновар ООД, преди известно като Зелмаринд ООД", "Zelmarind"},
+		"Croatian":             {"Brenovar d.o.o., ranije Zelmarind d.o.o.", "Zelmarind"},
+		"Dutch":                {"Brenovar B.V., voorheen Zelmarind B.V.", "Zelmarind BV"},
+		"German":               {"Brenovar GmbH, früher bekannt als Zelmarind GmbH", "Zelmarind GmbH"},
+		"Swedish":              {"Brenovar AB, tidigare Zelmarind AB", "Zelmarind AB"},
+		"Norwegian":            {"Brenovar AS, tidligere Zelmarind AS", "Zelmarind AS"},
+		"Danish":               {"Brenovar A/S også kendt som Zelmarind A/S", "Zelmarind AS"},
+		"Finnish":              {"Brenovar Oy, entinen Zelmarind Oy", "Zelmarind Oy"},
+		"Czech":                {"Brenovar s.r.o., dříve Zelmarind s.r.o.", "Zelmarind sro"},
+		"Slovak":               {"Brenovar a.s., predtým Zelmarind a.s.", "Zelmarind as"},
+		"Hungarian":            {"Brenovar Kft., korábban Zelmarind Kft.", "Zelmarind Kft"},
+		"Polish":               {"Brenovar S.A., dawniej Zelmarind S.A.", "Zelmarind SA"},
+		"Romanian":             {"Brenovar SRL, fostă Zelmarind SRL", "Zelmarind SRL"},
+		"Greek":                {"Μπρενοβάρ ΑΕ, πρώην Ζελμαρίντ ΑΕ", "Zelmarint AE"},
+		"Turkish":              {"Brenovar A.Ş., eski adıyla Zelmarind A.Ş.", "Zelmarind AS"},
+		"Indonesian":           {"PT Brenovar d/h PT Zelmarind", "PT Zelmarind"},
+		"Spanish":              {"Brenovar S.A., antes denominada Zelmarind S.A.", "Zelmarind SA"},
+		"Portuguese":           {"Brenovar Lda, anteriormente conhecida como Zelmarind Lda", "Zelmarind Lda"},
+		"Italian":              {"Brenovar S.r.l., in precedenza Zelmarind S.r.l.", "Zelmarind Srl"},
+		"French":               {"Brenovar SARL, autrefois Zelmarind SARL", "Zelmarind SARL"},
+		"Arabic":               {"شركة برينوفار المعروفة سابقا باسم شركة زلماريند", "Zelmarind Company"},
+		"Persian":              {"شرکت برنووار با نام قبلی شرکت زلماریند", "Zelmarind"},
+		"Chinese":              {"布雷诺瓦贸易有限公司原名泽尔马林实业有限公司", "泽尔马林实业有限公司"},
+		"Chinese, traditional": {"布雷諾瓦貿易有限公司（原名：澤爾馬林實業有限公司）", "泽尔马林实业有限公司"},
+		"Japanese":             {"ブレノバ商事株式会社 旧社名 ゼルマリンド株式会社", "ゼルマリンド"},
+		"Japanese, kana":       {"ブレノバ商事株式会社 またの名 ゼルマリンド株式会社", "ゼルマリンド"},
+		"Korean":               {"브레노바산업 주식회사, 일명 젤마린드상사", "젤마린드상사"},
+		"Korean, brackets":     {"브레노바산업 주식회사 (구명칭: 젤마린드상사)", "젤마린드상사"},
+	} {
+		parts, _ := c.Split(tc.text)
+		found := slices.ContainsFunc(parts, func(p names.PartName) bool {
+			return !p.Exact && score(t, c, "company", p.Text, tc.former).Score >= threshold
+		})
+		if !found {
+			t.Errorf("%s: %s has the parts %+v, and none is %s", language, tc.text, parts, tc.former)
+		}
+		if m := score(t, c, "company", tc.text, tc.former); m.Score >= threshold {
+			t.Errorf("%s: %s is %s without its parts: %.3f", language, tc.text, tc.former, m.Score)
+		}
+	}
+}
+
+func TestEachPhraseBetweenNamesSplitsThem(t *testing.T) {
+	c, tried := names.New(), 0
+	for _, row := range tableRows(t, "joins.txt") {
+		use, phrases, _ := strings.Cut(row, ": ")
+		text, want := "Zelmarind Werke %s Koverapund Handel", []string{"Zelmarind Werke", "Koverapund Handel"}
+		switch use {
+		case "name", "between":
+		case "inside":
+			text, want = "泽尔马林实业%s科沃普德贸易", []string{"泽尔马林实业", "科沃普德贸易"}
+		default:
+			continue
+		}
+		for phrase := range strings.SplitSeq(phrases, " | ") {
+			tried++
+			if diff := cmp.Diff(want, split(c, fmt.Sprintf(text, phrase))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", phrase, diff)
+			}
+		}
+	}
+	if tried < 180 {
+		t.Errorf("%d phrases were tried, want more", tried)
+	}
 }
 
 // Names as they were published, and the names that a reader takes from them.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -321,6 +322,61 @@ func TestFailedDispatchesLeaveOneLineAMinute(t *testing.T) {
 	k.Start(w.ID, engine.StartRequest{ReferenceID: "x"})
 	if got := log.with("level=WARN", "left_out=29"); len(got) != 1 {
 		t.Errorf("the line of the next minute is %q, want it to count the others", got)
+	}
+}
+
+// ends counts the runs that completed without a value of their data.
+type ends struct {
+	engine.Observer
+
+	incomplete atomic.Int64
+}
+
+func (*ends) ProviderCalled(string, string, time.Duration) {}
+func (e *ends) Counted(found []store.Measure) {
+	for _, m := range found {
+		if m.Name == store.MeasureIncomplete && m.Parts().Node == "done" {
+			e.incomplete.Add(int64(m.Count))
+		}
+	}
+}
+
+func TestAnEndWithoutAValueOfItsDataLeavesALine(t *testing.T) {
+	var log lines
+	var counted ends
+	k := enginetest.New(t, logTo(&log), func(_ *engine.Ports, o *engine.Options) { o.Observer = &counted })
+	w := k.Apply(with(chain("a"), "done", func(n *workflow.Node) { n.Data = verification.Data(`{"level":"${input.level}"}`) }))
+	begin := func(input string) rules.RunDetail {
+		run := k.Start(w.ID, engine.StartRequest{ReferenceID: "x", Input: verification.Data(input)})
+		wantStatus(t, run, rules.StatusCompleted)
+		return run
+	}
+	const message = `msg="run completed without a value of its data"`
+	if run := begin(`{"level":"secret-7"}`); run.Data.String() != `{"level":"secret-7"}` || counted.incomplete.Load() != 0 || len(log.with(message)) != 0 {
+		t.Errorf("data %s, %d counted, the log %q; want its data and no line", run.Data, counted.incomplete.Load(), log.with(message))
+	}
+	first := begin(`{"grade":"secret-7"}`)
+	for range 4 {
+		begin(`{"grade":"secret-7"}`)
+	}
+	line := []string{"level=WARN", message, "node=done", "run=" + string(first.ID), "tenant=" + string(enginetest.Tenant), `cause="data: level: input.level has no value"`}
+	if got := log.with(line...); first.Data != nil || len(got) != 1 || len(log.with(message)) != 1 {
+		t.Errorf("5 runs without data wrote %q, want one line with %q", log.with(message), line)
+	}
+	begin(`{"level":"` + strings.Repeat("secret-7", workflow.MaxEndData/8) + `"}`)
+	if got := log.with("level=WARN", message, "an end keeps at most 16384"); len(got) != 1 {
+		t.Errorf("a run whose data is too large wrote %q", log.with(message))
+	}
+	k.Advance(time.Minute)
+	last := begin(`{}`)
+	if got := log.with(message, "run="+string(last.ID), "left_out=4"); len(got) != 1 {
+		t.Errorf("the line of the next minute is %q, want it to count the others", got)
+	}
+	if got := counted.incomplete.Load(); got != 7 {
+		t.Errorf("%d runs are counted, want 7", got)
+	}
+	if got := log.with("secret-7"); len(got) > 0 {
+		t.Errorf("the log has the input of runs: %q", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -169,8 +170,100 @@ func TestEveryScreeningIsAnsweredOrTold(t *testing.T) {
 
 func everyScreening(t *testing.T, s store.Store) {
 	const runs = 100
-	const tenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
 	random := rand.New(rand.NewPCG(6, 45))
+	h := serveScreenings(t, s)
+	for _, d := range append([]workflow.Definition{ownersExample(t)}, groupsThatScreen(random)...) {
+		steps := stepsOf(d)
+		var plans []map[string]any
+		for n := range runs {
+			plan := map[string]any{"first": "passed 1s"}
+			for position, i := range order(len(steps), n) {
+				answer := []string{"passed", "passed", "failed", "outage", "no_coverage", "inconclusive"}[random.IntN(6)]
+				plan[string(steps[i])] = fmt.Sprintf("%s %dms", answer, 10*(position+1))
+			}
+			plans = append(plans, plan)
+		}
+		for n, found := range h.run(d, plans) {
+			if d.Workflow == "owners" && len(found.Report.Unscreened) > 0 {
+				t.Errorf("run %d of the owners leaves %v unscreened", n, found.Report.Unscreened)
+			}
+		}
+	}
+	h.toldSome()
+}
+
+// pairsThatScreen makes groups of two members for each element: one of them screens, or both do, and they are called together or one by one.
+func pairsThatScreen() (all []workflow.Definition) {
+	for i := range 18 {
+		n := workflow.Node{
+			Type: workflow.NodeChecks, Label: "Owner", ForEach: "input.owners", Need: workflow.Need(i % 3), OnNotMet: workflow.TargetNext,
+			OnUnavailable: "review", Next: "done",
+		}
+		if i >= 9 {
+			n.Order = workflow.OrderOneByOne
+		}
+		for k, screens := range [][2]bool{{true, false}, {false, true}, {true, true}}[i/3%3] {
+			m := workflow.Member{Name: fmt.Sprint("m", k), Provider: "sandbox", Retry: &workflow.Retry{MaxDispatches: 1}}
+			if screens {
+				m.Provider = screening.ProviderName
+			}
+			n.Members = append(n.Members, m)
+		}
+		all = append(all, workflow.Definition{Workflow: fmt.Sprint("pair_", i), Name: "Pair", Start: "owner", Nodes: map[verification.NodeID]workflow.Node{
+			"owner": n, "review": {Type: workflow.NodeReview, Next: "done"}, "done": {Type: workflow.NodeEnd},
+		}})
+	}
+	return all
+}
+
+// Two members for two elements answer in each of the 24 orders: all pass, or one of them does not.
+func TestEveryOrderOfElementsIsAnsweredOrTold(t *testing.T) {
+	h, orders := serveScreenings(t, memory.New()), map[string]bool{}
+	bad := []string{"failed", "outage", "no_coverage"}
+	for shift, d := range pairsThatScreen() {
+		steps := stepsOf(d)
+		var plans []map[string]any
+		for n := range 24 * (1 + len(steps)) {
+			plan := map[string]any{}
+			for position, i := range order(len(steps), n%24) {
+				answer := "passed"
+				if i == n/24-1 {
+					answer = bad[(n+shift/6)%len(bad)]
+				}
+				plan[string(steps[i])] = fmt.Sprintf("%s %dms", answer, 10*(position+1))
+			}
+			plans = append(plans, plan)
+		}
+		for _, found := range h.run(d, plans) {
+			answered := ""
+			for _, e := range found.Events {
+				if f, ok := e.Fact.(rules.ResultRecorded); ok {
+					answered += " " + string(f.Node)
+				}
+			}
+			if strings.Count(answered, " ") == len(steps) {
+				orders[answered] = true
+			}
+		}
+	}
+	h.toldSome()
+	if len(orders) != 24 {
+		t.Errorf("four checks answered in %d orders, want 24: %v", len(orders), slices.Sorted(maps.Keys(orders)))
+	}
+}
+
+const screeningsTenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
+
+// screenings is an engine that runs groups whose members screen.
+type screenings struct {
+	t             *testing.T
+	clock         *clock.Manual
+	engine        *engine.Engine
+	told, flagged int // in all runs
+}
+
+func serveScreenings(t *testing.T, s store.Store) *screenings {
+	t.Helper()
 	keys, err := token.NewKeys()
 	check(t, err)
 	at := clock.NewManual(time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC))
@@ -179,7 +272,7 @@ func everyScreening(t *testing.T, s store.Store) {
 		Providers: map[string]verification.Provider{"sandbox": planned{at, false}, screening.ProviderName: planned{at, true}},
 	}, engine.Options{PublicURL: "https://verify.example", StartWait: -1})
 	check(t, err)
-	check(t, s.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
+	check(t, s.SaveTenant(t.Context(), verification.Tenant{ID: screeningsTenant, Name: "Test"}))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan struct{})
 	go func() {
@@ -187,64 +280,72 @@ func everyScreening(t *testing.T, s store.Store) {
 		e.Serve(ctx)
 	}()
 	<-e.Serving()
-	defer func() {
+	t.Cleanup(func() {
 		stop()
 		<-served
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		check(t, e.Close(closing))
-	}()
-	told, flagged := 0, 0
-	for _, d := range append([]workflow.Definition{ownersExample(t)}, groupsThatScreen(random)...) {
-		applied, err := e.Apply(t.Context(), tenant, d)
-		check(t, err)
-		group := verification.NodeID("owner")
-		if d.Workflow == "owners" {
-			group = "owners"
+	})
+	return &screenings{t: t, clock: at, engine: e}
+}
+
+// stepsOf returns the checks of the group of a workflow, for each of two elements if it has any.
+func stepsOf(d workflow.Definition) (steps []verification.NodeID) {
+	for id, n := range d.Nodes {
+		if n.Type != workflow.NodeChecks {
+			continue
 		}
-		var steps []verification.NodeID
 		for element := range 2 {
-			for _, m := range d.Nodes[group].Members {
-				if d.Nodes[group].ForEach != "" {
-					steps = append(steps, group.Element(element+1).Member(m.Name))
+			for _, m := range n.Members {
+				if n.ForEach != "" {
+					steps = append(steps, id.Element(element+1).Member(m.Name))
 				} else if element == 0 {
-					steps = append(steps, group.Member(m.Name))
+					steps = append(steps, id.Member(m.Name))
 				}
 			}
 		}
-		var ids []verification.RunID
-		for n := range runs {
-			plan := map[string]any{"first": "passed 1s"}
-			for position, i := range order(len(steps), n) {
-				answer := []string{"passed", "passed", "failed", "outage", "no_coverage", "inconclusive"}[random.IntN(6)]
-				plan[string(steps[i])] = fmt.Sprintf("%s %dms", answer, 10*(position+1))
-			}
-			input, err := verification.NewData(map[string]any{
-				"sandbox": plan, "owners": []any{map[string]any{"name": "Asha Rao", "share": 50}, map[string]any{"name": "Ravi Das", "share": 50}},
-			})
-			check(t, err)
-			v, err := e.Start(t.Context(), tenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: fmt.Sprint("company-", n), Input: input})
-			check(t, err)
-			ids = append(ids, v.ID)
-		}
-		check(t, at.Settle(t.Context()))
-		check(t, at.Advance(t.Context(), time.Minute))
-		for n, id := range ids {
-			h, err := e.History(t.Context(), tenant, id)
-			check(t, err)
-			if kind := h.Run.Wait().Kind; h.Run.Ended == "" && kind != rules.WaitReview {
-				t.Fatalf("run %d of %s waits for a %s at %s", n, d.Workflow, kind, h.Run.Wait().Node)
-			}
-			if left := unanswered(d, h); len(left) > 0 {
-				t.Errorf("run %d of %s: %v is neither answered nor told", n, d.Workflow, left)
-			}
-			if d.Workflow == "owners" && len(h.Report.Unscreened) > 0 {
-				t.Errorf("run %d of the owners leaves %v unscreened", n, h.Report.Unscreened)
-			}
-			told, flagged = told+len(h.Report.Unscreened), flagged+len(h.Report.Flags)
-		}
 	}
-	if told == 0 || flagged == 0 {
-		t.Errorf("in all runs %d screenings are told and %d steps flagged: the groups show nothing", told, flagged)
+	return steps
+}
+
+// run runs a workflow with each plan, and fails the test where a screening is neither answered nor told.
+func (h *screenings) run(d workflow.Definition, plans []map[string]any) (all []engine.History) {
+	t := h.t
+	t.Helper()
+	applied, err := h.engine.Apply(t.Context(), screeningsTenant, d)
+	check(t, err)
+	var ids []verification.RunID
+	for n, plan := range plans {
+		input, err := verification.NewData(map[string]any{
+			"sandbox": plan, "owners": []any{map[string]any{"name": "Asha Rao", "share": 50}, map[string]any{"name": "Ravi Das", "share": 50}},
+		})
+		check(t, err)
+		v, err := h.engine.Start(t.Context(), screeningsTenant, applied.Workflow.ID, engine.StartRequest{ReferenceID: fmt.Sprint("company-", n), Input: input})
+		check(t, err)
+		ids = append(ids, v.ID)
+	}
+	check(t, h.clock.Settle(t.Context()))
+	check(t, h.clock.Advance(t.Context(), time.Minute))
+	for n, id := range ids {
+		found, err := h.engine.History(t.Context(), screeningsTenant, id)
+		check(t, err)
+		if kind := found.Run.Wait().Kind; found.Run.Ended == "" && kind != rules.WaitReview {
+			t.Fatalf("run %d of %s waits for a %s at %s", n, d.Workflow, kind, found.Run.Wait().Node)
+		}
+		if left := unanswered(d, found); len(left) > 0 {
+			t.Errorf("run %d of %s: %v is neither answered nor told", n, d.Workflow, left)
+		}
+		h.told, h.flagged = h.told+len(found.Report.Unscreened), h.flagged+len(found.Report.Flags)
+		all = append(all, found)
+	}
+	return all
+}
+
+// toldSome fails the test if no run shows anything.
+func (h *screenings) toldSome() {
+	h.t.Helper()
+	if h.told == 0 || h.flagged == 0 {
+		h.t.Errorf("in all runs %d screenings are told and %d steps flagged: the groups show nothing", h.told, h.flagged)
 	}
 }

@@ -503,6 +503,28 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 	}
 }
 
+func TestAnEndWithoutItsDataIsLoggedAndCounted(t *testing.T) {
+	s := serveHost(t, map[string]string{"VERIFYD_BOOTSTRAP": bootstrapFile(t, `tenants:
+  - id: 0191f3c0-0000-7000-8000-00000000000b
+    name: Bank
+    accounts: [{client_id: demo, api_key: demo-key-for-local-use-only}]
+    workflows: [{workflow: rated, id: 0191f3c0-0000-7000-8000-000000000001, name: Rated, start: done, nodes: {done: {type: end, data: {level: "${input.level}"}}}}]
+`)})
+	s.run("POST", s.api+records, `{"reference_id":"person-1","input":{"level":"gold"}}`, "Prefer", "wait=10")
+	r, metrics := s.run("POST", s.api+records, `{"reference_id":"person-2"}`, "Prefer", "wait=10"), ""
+	for began := time.Now(); !strings.Contains(metrics, "\nverifyd_runs_incomplete_total 1\n"); {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("after a minute, the metrics count no run: %s", metrics)
+		}
+		_, raw, _ := s.call("GET", s.admin+"/metrics", "")
+		metrics = string(raw)
+	}
+	log := s.stderr.String()
+	if _, line, _ := strings.Cut(log, "run completed without a value of its data"); r.Status != "completed" || !strings.Contains(line, "run="+r.ID) || strings.Count(log, "value of its data") != 1 {
+		t.Errorf("the run is %s, the log %s; want it completed, and one line", r.Status, log)
+	}
+}
+
 func TestAStopLetsRequestsInFlightFinish(t *testing.T) {
 	s := serveHost(t, nil)
 	answered := make(chan runJSON, 1)
