@@ -18,6 +18,7 @@ var (
 	Run            = run
 	ErrHelp        = errHelp
 	DocumentMemory = documentMemory
+	CacheMemory    = cacheMemory
 	LimitMemory    = limitMemory
 	MemoryLimit    = memoryLimit
 )

@@ -1,4 +1,4 @@
-// The memory limit of the process, and the memory of uploads.
+// The memory limit of the process, and what uploads and caches may take of it.
 
 package server
 
@@ -43,3 +43,6 @@ const maxDocumentMemory = 512 << 20
 // documentMemory returns maxDocumentMemory, or a quarter of the soft memory limit if
 // that is less.
 func documentMemory() int64 { return min(maxDocumentMemory, debug.SetMemoryLimit(-1)/4) }
+
+// cacheMemory returns the maximum size of a cache in bytes: most, or a 64th of the soft memory limit if that is less.
+func cacheMemory(most int64) int { return int(min(most, debug.SetMemoryLimit(-1)/64)) }

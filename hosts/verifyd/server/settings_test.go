@@ -221,12 +221,18 @@ func TestTheVersionIsPrinted(t *testing.T) {
 	}
 }
 
-func TestUploadsInMemoryRespectTheMemoryLimit(t *testing.T) {
+func TestUploadsAndCachesRespectTheMemoryLimit(t *testing.T) {
 	if got := server.DocumentMemory(); got != server.MaxDocumentMemory {
 		t.Errorf("without a limit = %d bytes, want %d", got, server.MaxDocumentMemory)
 	}
+	if got := server.CacheMemory(64 << 20); got != 64<<20 {
+		t.Errorf("a cache without a limit has %d bytes, want all that it may have", got)
+	}
 	before := debug.SetMemoryLimit(400 << 20)
 	defer debug.SetMemoryLimit(before)
+	if got := server.CacheMemory(64 << 20); got != 6400<<10 {
+		t.Errorf("a cache with a limit of 400 MiB has %d bytes, want a 64th", got)
+	}
 	if got := server.DocumentMemory(); got != 100<<20 {
 		t.Errorf("with a limit of 400 MiB = %d bytes, want a quarter", got)
 	}

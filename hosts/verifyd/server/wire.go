@@ -128,7 +128,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	}
 	h.admin.Listener, err = listen(ctx, "admin-addr", s.AdminAddr)
 	p.wrap("admin-addr", err)
-	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, InstalledFonts: true, Log: h.log, Clock: clock.System{}})
+	o.printer, err = pdf.New(pdf.Options{FontDir: s.FontDir, InstalledFonts: true, Log: h.log, Clock: clock.System{}, CacheBytes: cacheMemory(16 << 20)})
 	if err != nil {
 		p.add("font-dir", "%s: %w", s.FontDir, err)
 	}
@@ -346,7 +346,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	h.api.handler = httpapi.New(h.engine, httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
 		Bearers: r.bearer, Signer: token.NewReports(keys),
-		Mounts: mounts,
+		Mounts: mounts, CacheBytes: cacheMemory(16 << 20),
 	})
 	if added.mounted {
 		h.mounted = newMounted(h.api.handler)
@@ -409,7 +409,7 @@ func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
 		SearchKey: searchKey, KeepDeliveries: s.KeepDeliveries, KeepMeasures: s.KeepMeasures, KeepAudit: s.KeepAudit, KeepAuditReads: s.KeepAuditReads,
-		RetentionGrace: cmp.Or(s.RetentionGrace, -1),
+		RetentionGrace: cmp.Or(s.RetentionGrace, -1), CacheBytes: cacheMemory(64 << 20),
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll
