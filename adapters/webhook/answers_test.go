@@ -36,7 +36,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
-		class   webhook.Class
+		class   string
 		status  int
 		retry   *after
 	}{
@@ -86,7 +86,7 @@ func TestAnAnswerDeterminesClassAndRetry(t *testing.T) {
 			}
 			discreet(t, err)
 			discreet(t, attempt.Err)
-			if got := rules.ClassOf(err); got != string(test.class) {
+			if got := rules.ClassOf(err); got != test.class {
 				t.Errorf("ClassOf(err) = %q, want %q", got, test.class)
 			}
 			if !strings.Contains(err.Error(), r.URL+": ") {

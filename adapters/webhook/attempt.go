@@ -12,21 +12,18 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// Class says how an attempt ended. rules.ClassOf returns the class of an
-// error of Notify.
-type Class string
-
-// The classes. A notice is retried after every class but delivered and gone.
+// The classes, which say how an attempt ended. rules.ClassOf returns the class of an error of Notify. A notice
+// is retried after every class but delivered and gone.
 const (
-	ClassDelivered   Class = rules.ClassDelivered // a 2xx response
-	ClassGone        Class = "gone"               // a 410 response
-	ClassRefused     Class = "refused_4xx"        // another 4xx response
-	ClassServerError Class = "failed_5xx"         // a 5xx response, or a status that HTTP does not define
-	ClassRedirected  Class = "redirected"         // a 3xx response; redirects are not followed
-	ClassTimeout     Class = rules.ClassTimeout   // no complete response in time
-	ClassUnreachable Class = "unreachable"        // no connection, or no valid HTTP response
-	ClassBlocked     Class = "blocked"            // the address is not allowed
-	ClassUnsent      Class = "unsent"             // not signed, such as without a secret
+	classDelivered   = rules.ClassDelivered // a 2xx response
+	classGone        = "gone"               // a 410 response
+	classRefused     = "refused_4xx"        // another 4xx response
+	classServerError = "failed_5xx"         // a 5xx response, or a status that HTTP does not define
+	classRedirected  = "redirected"         // a 3xx response; redirects are not followed
+	classTimeout     = rules.ClassTimeout   // no complete response in time
+	classUnreachable = "unreachable"        // no connection, or no valid HTTP response
+	classBlocked     = "blocked"            // the address is not allowed
+	classUnsent      = "unsent"             // not signed, such as without a secret
 )
 
 // Attempt describes one attempt that has ended.
@@ -36,8 +33,8 @@ type Attempt struct {
 	Run    verification.RunID
 	Number int       // 0 for the first attempt
 	At     time.Time // the webhook-timestamp before it is truncated to seconds
-	Class  Class
-	Status int // of the response; 0 without one
+	Class  string    // see docs/webhooks.md
+	Status int       // of the response; 0 without one
 	Took   time.Duration
 	Err    error // nil if delivered; its text is safe to log
 }
@@ -45,7 +42,7 @@ type Attempt struct {
 // failure is an error of one line. Its text has the origin of the URL only, and
 // nothing that was sent or received.
 type failure struct {
-	class          Class
+	class          string
 	origin, reason string
 	cause          error // not part of the text
 }
@@ -55,32 +52,32 @@ func (f *failure) Error() string { return fmt.Sprintf("notify %s: %s", f.origin,
 func (f *failure) Unwrap() error { return f.cause }
 
 // Class implements the interface of rules.ClassOf.
-func (f *failure) Class() string { return string(f.class) }
+func (f *failure) Class() string { return f.class }
 
-func classOf(status int) Class {
+func classOf(status int) string {
 	switch {
 	case status == http.StatusGone:
-		return ClassGone
+		return classGone
 	case status >= 200 && status < 300:
-		return ClassDelivered
+		return classDelivered
 	case status >= 300 && status < 400:
-		return ClassRedirected
+		return classRedirected
 	case status >= 400 && status < 500:
-		return ClassRefused
+		return classRefused
 	default:
-		return ClassServerError
+		return classServerError
 	}
 }
 
 // classify returns the class and the reason of a failed request.
-func (n *Notifier) classify(err error) (Class, string) {
+func (n *notifier) classify(err error) (class, reason string) {
 	kind, reason := transport.Explain(err, n.opt.Timeout)
 	switch kind {
 	case transport.Blocked:
-		return ClassBlocked, reason
+		return classBlocked, reason
 	case transport.Timeout:
-		return ClassTimeout, reason
+		return classTimeout, reason
 	case transport.Unreachable:
 	}
-	return ClassUnreachable, reason
+	return classUnreachable, reason
 }

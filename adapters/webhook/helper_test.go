@@ -70,7 +70,7 @@ func secretsOf(secrets ...string) func(context.Context, verification.TenantID) (
 
 // sender is a Notifier and the attempts that it observed.
 type sender struct {
-	*webhook.Notifier
+	rules.Notifier
 	mu       sync.Mutex
 	observed []webhook.Attempt
 }
@@ -111,7 +111,7 @@ func (s *sender) attempts() []webhook.Attempt {
 }
 
 // last fails the test unless there was one attempt and it ended in this way.
-func (s *sender) last(t testing.TB, class webhook.Class, status int) webhook.Attempt {
+func (s *sender) last(t testing.TB, class string, status int) webhook.Attempt {
 	t.Helper()
 	attempts := s.attempts()
 	if len(attempts) != 1 {

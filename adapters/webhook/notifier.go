@@ -36,7 +36,7 @@ const (
 	maxIdlePerHost = 4
 )
 
-// Options configure a Notifier. Secrets and Now are required.
+// Options configure New. Secrets and Now are required.
 type Options struct {
 	// Secrets returns the whsec_ secrets of a tenant, the newest first. Each of
 	// them signs; there are two while they rotate.
@@ -59,17 +59,15 @@ type Options struct {
 	Observe func(ctx context.Context, a Attempt)
 }
 
-// Notifier sends notices over HTTP. It is safe for concurrent use. It does not log;
-// Options.Observe receives every attempt.
-type Notifier struct {
+// notifier sends notices over HTTP.
+type notifier struct {
 	opt       Options
 	transport *http.Transport
 }
 
-var _ rules.Notifier = (*Notifier)(nil)
-
-// New returns a Notifier, or an error that names the invalid option.
-func New(o Options) (*Notifier, error) {
+// New returns a notifier that sends notices over HTTP, or an error that names the invalid option. It is safe for
+// concurrent use. It does not log; Options.Observe receives every attempt.
+func New(o Options) (rules.Notifier, error) {
 	switch {
 	case o.Secrets == nil:
 		return nil, errors.New("webhook: the option Secrets is required")
@@ -80,7 +78,7 @@ func New(o Options) (*Notifier, error) {
 	case o.Timeout == 0:
 		o.Timeout = defaultTimeout
 	}
-	return &Notifier{opt: o, transport: transport.New(transport.Options{
+	return &notifier{opt: o, transport: transport.New(transport.Options{
 		Timeout: o.Timeout, AllowPrivateNetworks: o.AllowPrivateNetworks, Roots: o.Roots, Resolver: o.Resolver,
 		MaxIdle: maxIdle, MaxIdlePerHost: maxIdlePerHost, MaxHeaderBytes: maxHeaders,
 	})}, nil
@@ -90,7 +88,7 @@ func New(o Options) (*Notifier, error) {
 // *verification.RetryError if the client said when to retry, or not to retry. After
 // any other error the engine retries as planned. An attempt that ends because ctx is
 // done returns an error, and does not count.
-func (n *Notifier) Notify(ctx context.Context, notice rules.Notice) error {
+func (n *notifier) Notify(ctx context.Context, notice rules.Notice) error {
 	began := n.opt.Now()
 	r := n.send(ctx, notice)
 	if r.status == 0 && ctx.Err() != nil {
@@ -103,7 +101,7 @@ func (n *Notifier) Notify(ctx context.Context, notice rules.Notice) error {
 			Class: r.class, Status: r.status, Took: ended.Sub(began), Err: r.err,
 		})
 	}
-	if r.class == ClassGone {
+	if r.class == classGone {
 		return &verification.RetryError{Cause: r.err}
 	}
 	if at, ok := transport.RetryAfter(r.retryAfter, ended); ok && at.After(ended) {
@@ -113,31 +111,31 @@ func (n *Notifier) Notify(ctx context.Context, notice rules.Notice) error {
 }
 
 type result struct {
-	class      Class
+	class      string
 	status     int    // 0 without a response
 	retryAfter string // the header of a response other than 2xx
 	err        error  // nil if delivered
 }
 
 // send posts the notice and reads the response.
-func (n *Notifier) send(ctx context.Context, notice rules.Notice) result {
+func (n *notifier) send(ctx context.Context, notice rules.Notice) result {
 	origin := transport.Origin(notice.URL)
-	failed := func(c Class, reason string, cause error) result {
-		return result{class: c, err: &failure{class: c, origin: origin, reason: reason, cause: cause}}
+	failed := func(class, reason string, cause error) result {
+		return result{class: class, err: &failure{class: class, origin: origin, reason: reason, cause: cause}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.opt.Timeout)
 	defer cancel()
 	body, err := bodyOf(notice)
 	if err != nil {
-		return failed(ClassUnsent, "the notice cannot be encoded", err)
+		return failed(classUnsent, "the notice cannot be encoded", err)
 	}
 	signatures, err := n.sign(ctx, notice, body)
 	if err != nil {
-		return failed(ClassUnsent, "the notice cannot be signed", err)
+		return failed(classUnsent, "the notice cannot be signed", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, notice.URL, bytes.NewReader(body))
 	if err != nil || origin == transport.NoOrigin {
-		return failed(ClassBlocked, "the URL must be an absolute http(s) URL", err)
+		return failed(classBlocked, "the URL must be an absolute http(s) URL", err)
 	}
 	h := request.Header
 	h.Set("Content-Type", "application/json")
@@ -153,7 +151,7 @@ func (n *Notifier) send(ctx context.Context, notice rules.Notice) result {
 	}
 	defer response.Body.Close()
 	class := classOf(response.StatusCode)
-	if class != ClassDelivered {
+	if class != classDelivered {
 		r := failed(class, "it answered "+strconv.Itoa(response.StatusCode), nil)
 		r.status, r.retryAfter = response.StatusCode, response.Header.Get("Retry-After")
 		return r

@@ -102,11 +102,11 @@ func TestANoticeIsDeliveredOnceWhenTheReceiverRecovers(t *testing.T) {
 	k, s := newKit(t)
 	cancelled(t, k, r.URL)
 	k.Advance(30 * 24 * time.Hour)
-	var classes []webhook.Class
+	var classes []string
 	for _, attempt := range s.attempts() {
 		classes = append(classes, attempt.Class)
 	}
-	if want := []webhook.Class{webhook.ClassServerError, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
+	if want := []string{webhook.ClassServerError, webhook.ClassRedirected, webhook.ClassDelivered}; !slices.Equal(classes, want) {
 		t.Errorf("attempts ended %q, want %q", classes, want)
 	}
 }

@@ -24,7 +24,7 @@ func NewSecret() string {
 
 // sign returns the value of webhook-signature: a signature for each secret of the
 // tenant, the newest first.
-func (n *Notifier) sign(ctx context.Context, notice rules.Notice, body []byte) (string, error) {
+func (n *notifier) sign(ctx context.Context, notice rules.Notice, body []byte) (string, error) {
 	secrets, err := n.opt.Secrets(ctx, notice.Tenant)
 	if err != nil {
 		return "", err

@@ -100,7 +100,7 @@ func TestAFailedConnectionIsNoDelivery(t *testing.T) {
 	_ = closed.Close()
 	tests := []struct {
 		name, origin, says string
-		class              webhook.Class
+		class              string
 	}{
 		{"silent", "https://" + silent.Addr().String(), "no complete response within 150ms", webhook.ClassTimeout},
 		{"closed", "http://" + closed.Addr().String(), "connection refused", webhook.ClassUnreachable},
