@@ -16,12 +16,12 @@ func TestFolderKeepsTheContract(t *testing.T) {
 	storetest.Documents(t, func(t *testing.T) verification.DocumentStore { return folder(t, t.TempDir()) })
 }
 
-func folder(t testing.TB, dir string) *blob.FolderStore {
+func folder(t testing.TB, dir string) blob.FolderStore {
 	t.Helper()
 	return limitedFolder(t, dir, 0)
 }
 
-func limitedFolder(t testing.TB, dir string, tenantLimit int64) *blob.FolderStore {
+func limitedFolder(t testing.TB, dir string, tenantLimit int64) blob.FolderStore {
 	t.Helper()
 	s, err := blob.Folder(dir, tenantLimit)
 	if err != nil {

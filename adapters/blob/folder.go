@@ -38,20 +38,30 @@ const anyDocument = "00000000-0000-0000-0000-000000000000"
 
 // FolderStore is a verification.DocumentStore in a folder. It is safe for
 // concurrent use, also by several processes.
-type FolderStore struct {
+type FolderStore interface {
+	verification.DocumentStore
+	verification.IdentifiedStore
+	verification.IncompleteRemover
+	// Share bounds what one tenant uses of the disk to part of what the documents of others and all
+	// other files leave. left returns the bytes that the disk has left for documents; while it
+	// returns an error, nothing is bounded. Share must be called before documents are saved.
+	Share(part func(context.Context) float64, left func() (int64, error))
+	// Close closes the folder. Open documents stay readable.
+	Close() error
+}
+
+type folderStore struct {
 	root   *os.Root // no path or link leaves it
 	quota  *quota
 	counts sync.Map // of *counted, by tenant
 }
-
-var _ verification.DocumentStore = (*FolderStore)(nil)
 
 // Folder opens a folder, creates it if it is missing, and deletes incomplete
 // documents of processes that died, as RemoveIncomplete does. tenantLimit bounds the bytes of one tenant's
 // documents, including those that are being saved; 0 means no limit. Saving beyond
 // the limit, or on a full disk, is ErrUnavailable. If several processes share the
 // folder, each counts again what the others have saved, at most every five minutes.
-func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
+func Folder(dir string, tenantLimit int64) (FolderStore, error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, fmt.Errorf("create the folder of documents: %w", err)
 	}
@@ -59,26 +69,22 @@ func Folder(dir string, tenantLimit int64) (*FolderStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder of documents: %w", err)
 	}
-	s := &FolderStore{root: root, quota: newQuota(0, tenantLimit)}
+	s := &folderStore{root: root, quota: newQuota(0, tenantLimit)}
 	if _, err := s.RemoveIncomplete(context.Background()); err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
 	return s, nil
 }
 
-// Share bounds what one tenant uses of the disk to part of what the documents of others and all
-// other files leave. left returns the bytes that the disk has left for documents; while it
-// returns an error, nothing is bounded. Share must be called before documents are saved.
-func (s *FolderStore) Share(part func(context.Context) float64, left func() (int64, error)) {
+func (s *folderStore) Share(part func(context.Context) float64, left func() (int64, error)) {
 	s.quota.part, s.quota.left = part, left
 }
 
-// Close closes the folder. Open documents stay readable.
-func (s *FolderStore) Close() error { return s.root.Close() }
+func (s *folderStore) Close() error { return s.root.Close() }
 
 // SaveDocument implements verification.DocumentStore. Once it returns, the
 // document survives a loss of power.
-func (s *FolderStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+func (s *folderStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	name, err := verification.DocumentPath(r, d.ID)
 	if err == nil {
 		err = ctx.Err()
@@ -109,7 +115,7 @@ func (s *FolderStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 }
 
 // Document implements verification.DocumentStore.
-func (s *FolderStore) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
+func (s *folderStore) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
 	f, err := s.open(ctx, r, id, recordFile)
 	if err != nil {
 		return verification.Document{}, err
@@ -123,7 +129,7 @@ func (s *FolderStore) Document(ctx context.Context, r verification.RunRef, id st
 }
 
 // OpenDocument implements verification.DocumentStore.
-func (s *FolderStore) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+func (s *folderStore) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
 	f, err := s.open(ctx, r, id, contentFile)
 	if err != nil {
 		return nil, err
@@ -133,7 +139,7 @@ func (s *FolderStore) OpenDocument(ctx context.Context, r verification.RunRef, i
 
 // RemoveDocument implements verification.DocumentStore. Once it returns, the
 // document stays removed after a loss of power. Open readers stay valid.
-func (s *FolderStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+func (s *folderStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -156,7 +162,7 @@ func (s *FolderStore) RemoveDocument(ctx context.Context, r verification.RunRef,
 }
 
 // RemoveDocuments implements verification.DocumentStore.
-func (s *FolderStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+func (s *folderStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
 	name, err := verification.DocumentPath(r, anyDocument)
 	if err != nil {
 		return nil //nolint:nilerr // such a run never had a document
@@ -183,7 +189,7 @@ func (s *FolderStore) RemoveDocuments(ctx context.Context, r verification.RunRef
 	return nil
 }
 
-func (s *FolderStore) open(ctx context.Context, r verification.RunRef, id, file string) (*os.File, error) {
+func (s *folderStore) open(ctx context.Context, r verification.RunRef, id, file string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

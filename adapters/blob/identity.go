@@ -16,7 +16,7 @@ const identityFile = ".identity"
 
 // Identity returns a text that identifies the folder: every process that uses the folder
 // gets the same. The first call writes it into the folder.
-func (s *FolderStore) Identity(context.Context) (string, error) {
+func (s *folderStore) Identity(context.Context) (string, error) {
 	raw, err := s.root.ReadFile(identityFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.writeIdentity(); err == nil {
@@ -31,7 +31,7 @@ func (s *FolderStore) Identity(context.Context) (string, error) {
 
 // writeIdentity writes the file completely before it has its name. The first of several
 // processes wins.
-func (s *FolderStore) writeIdentity() error {
+func (s *folderStore) writeIdentity() error {
 	identity := "folder-" + rand.Text()
 	if err := s.root.MkdirAll(incoming, folderMode); err != nil {
 		return err
@@ -48,4 +48,4 @@ func (s *FolderStore) writeIdentity() error {
 }
 
 // Identity returns a text that identifies the memory of this process.
-func (s *MemoryStore) Identity(context.Context) (string, error) { return s.identity, nil }
+func (s *memoryStore) Identity(context.Context) (string, error) { return s.identity, nil }

@@ -18,24 +18,22 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// FileLedger is a verification.ErasureLedger in a file, one entry in JSON on each line, the newest last. A second
-// file, with the name of the first and ".end", has the number of the last entry, so that a file that was cut is
-// noticed. It is safe for concurrent use, also by several processes on one machine. Make one with LedgerFile.
-type FileLedger struct {
+// fileLedger is a ledger of LedgerFile.
+type fileLedger struct {
 	file string
 	mu   sync.Mutex // of writers
 }
 
-var _ verification.ErasureLedger = (*FileLedger)(nil)
-
-// LedgerFile returns the ledger in a file, which the first entry creates. Its folder must exist.
-func LedgerFile(file string) *FileLedger { return &FileLedger{file: file} }
+// LedgerFile returns the ledger in a file, which the first entry creates. Its folder must exist. The file has one
+// entry in JSON on each line, the newest last. A second file, LedgerEnd, has the number of the last entry, so that a
+// file that was cut is noticed. The ledger is safe for concurrent use, also by several processes on one machine.
+func LedgerFile(file string) verification.ErasureLedger { return &fileLedger{file: file} }
 
 // LedgerEnd returns the name of the second file of the ledger in a file.
 func LedgerEnd(file string) string { return file + ".end" }
 
 // NoteErasures implements verification.ErasureLedger. What a crash left of an entry stays on a line of its own.
-func (l *FileLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
+func (l *fileLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
 	var lines []byte
 	last := verification.Erasure{}
 	for _, e := range entries {
@@ -67,7 +65,7 @@ func wrapLedger(do string, err error) error {
 	return err
 }
 
-func (l *FileLedger) write(lines []byte) error {
+func (l *fileLedger) write(lines []byte) error {
 	_, missing := os.Stat(l.file)
 	f, err := os.OpenFile(l.file, os.O_RDWR|os.O_CREATE|os.O_APPEND, fileMode)
 	if err != nil {
@@ -104,7 +102,7 @@ func appendLines(f *os.File, lines []byte) error {
 }
 
 // writeEnd writes the second file, unless it has a later end of the same ledger.
-func (l *FileLedger) writeEnd(last verification.Erasure) error {
+func (l *fileLedger) writeEnd(last verification.Erasure) error {
 	if old := l.end(); old.Ledger == last.Ledger && old.Number >= last.Number {
 		return nil
 	}
@@ -116,7 +114,7 @@ func (l *FileLedger) writeEnd(last verification.Erasure) error {
 }
 
 // end returns what the second file has; without a number if there is none, or it cannot be read.
-func (l *FileLedger) end() verification.Erasure {
+func (l *fileLedger) end() verification.Erasure {
 	raw, err := os.ReadFile(LedgerEnd(l.file))
 	if err != nil {
 		return verification.Erasure{}
@@ -155,7 +153,7 @@ func syncFolder(dir string) error {
 const ledgerLine = 4 << 10
 
 // EachErasure implements verification.ErasureLedger.
-func (l *FileLedger) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
+func (l *fileLedger) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
 	more, err := l.each(ctx, func(line []byte) bool { return f(verification.ParseErasure(line)) })
 	if err != nil {
 		return wrapLedger("read", err)
@@ -168,7 +166,7 @@ func (l *FileLedger) EachErasure(ctx context.Context, f func(verification.Erasur
 }
 
 // each calls f with the lines, as long as they may be at most, until f returns false.
-func (l *FileLedger) each(ctx context.Context, f func(line []byte) (more bool)) (more bool, err error) {
+func (l *fileLedger) each(ctx context.Context, f func(line []byte) (more bool)) (more bool, err error) {
 	file, err := os.Open(l.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -198,7 +196,7 @@ func (l *FileLedger) each(ctx context.Context, f func(line []byte) (more bool)) 
 
 // RepairErasures implements verification.ErasureLedger. The file as it was gets a name that ends with ".damaged-" and
 // a number.
-func (l *FileLedger) RepairErasures(ctx context.Context, id string) error {
+func (l *fileLedger) RepairErasures(ctx context.Context, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var kept []byte
@@ -240,17 +238,16 @@ func legible(e verification.Erasure) bool {
 	return e.Kind != verification.ErasureUnreadable && e.Kind != verification.ErasureUnfinished
 }
 
-// MemoryLedger is a verification.ErasureLedger that is lost when the process ends. The zero value is empty. It
-// is safe for concurrent use.
-type MemoryLedger struct {
+// MemoryLedger returns an empty ledger that is lost when the process ends. It is safe for concurrent use.
+func MemoryLedger() verification.ErasureLedger { return &memoryLedger{} }
+
+type memoryLedger struct {
 	mu      sync.Mutex
 	entries []verification.Erasure
 }
 
-var _ verification.ErasureLedger = (*MemoryLedger)(nil)
-
 // NoteErasures implements verification.ErasureLedger.
-func (l *MemoryLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
+func (l *memoryLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -261,7 +258,7 @@ func (l *MemoryLedger) NoteErasures(ctx context.Context, entries ...verification
 }
 
 // EachErasure implements verification.ErasureLedger.
-func (l *MemoryLedger) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
+func (l *memoryLedger) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
 	l.mu.Lock()
 	entries := slices.Clone(l.entries)
 	l.mu.Unlock()
@@ -277,7 +274,7 @@ func (l *MemoryLedger) EachErasure(ctx context.Context, f func(verification.Eras
 }
 
 // RepairErasures implements verification.ErasureLedger.
-func (l *MemoryLedger) RepairErasures(ctx context.Context, id string) error {
+func (l *memoryLedger) RepairErasures(ctx context.Context, id string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.entries = slices.DeleteFunc(l.entries, func(e verification.Erasure) bool {

@@ -22,7 +22,7 @@ func TestALedgerFileKeepsTheContract(t *testing.T) {
 }
 
 func TestALedgerInMemoryKeepsTheContract(t *testing.T) {
-	l := &blob.MemoryLedger{}
+	l := blob.MemoryLedger()
 	storetest.Ledger(t, func() verification.ErasureLedger { return l })
 }
 

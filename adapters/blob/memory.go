@@ -16,14 +16,20 @@ import (
 
 // MemoryStore is a verification.DocumentStore whose content is lost when the
 // process ends. It is safe for concurrent use.
-type MemoryStore struct {
+type MemoryStore interface {
+	verification.DocumentStore
+	verification.IdentifiedStore
+	// Share bounds what one tenant uses of the limit to part of what other tenants leave. It must be
+	// called before documents are saved.
+	Share(part func(context.Context) float64)
+}
+
+type memoryStore struct {
 	quota     *quota
 	mu        sync.RWMutex
 	documents map[string]*stored // by path
 	identity  string
 }
-
-var _ verification.DocumentStore = (*MemoryStore)(nil)
 
 // stored is a document in memory. It is immutable.
 type stored struct {
@@ -34,23 +40,21 @@ type stored struct {
 // Memory returns an empty store of up to limit bytes, 0 for no limit, and up to
 // tenantLimit bytes of one tenant, 0 for a quarter of limit. Documents that are being
 // saved count. Saving beyond a limit is ErrUnavailable.
-func Memory(limit, tenantLimit int64) *MemoryStore {
+func Memory(limit, tenantLimit int64) MemoryStore {
 	if tenantLimit == 0 {
 		tenantLimit = limit / 4
 	}
-	return &MemoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}, identity: "memory-" + rand.Text()}
+	return &memoryStore{quota: newQuota(limit, tenantLimit), documents: map[string]*stored{}, identity: "memory-" + rand.Text()}
 }
 
-// Share bounds what one tenant uses of the limit to part of what other tenants leave. It must be
-// called before documents are saved.
-func (s *MemoryStore) Share(part func(context.Context) float64) {
+func (s *memoryStore) Share(part func(context.Context) float64) {
 	if s.quota.max > 0 {
 		s.quota.part = part
 	}
 }
 
 // SaveDocument implements verification.DocumentStore.
-func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+func (s *memoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	name, err := verification.DocumentPath(r, d.ID)
 	if err == nil {
 		err = ctx.Err()
@@ -82,7 +86,7 @@ func (s *MemoryStore) SaveDocument(ctx context.Context, r verification.RunRef, d
 }
 
 // Document implements verification.DocumentStore.
-func (s *MemoryStore) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
+func (s *memoryStore) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
 	found, err := s.find(ctx, r, id)
 	if err != nil {
 		return verification.Document{}, err
@@ -91,7 +95,7 @@ func (s *MemoryStore) Document(ctx context.Context, r verification.RunRef, id st
 }
 
 // OpenDocument implements verification.DocumentStore.
-func (s *MemoryStore) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+func (s *memoryStore) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
 	found, err := s.find(ctx, r, id)
 	if err != nil {
 		return nil, err
@@ -104,7 +108,7 @@ func (s *MemoryStore) OpenDocument(ctx context.Context, r verification.RunRef, i
 }
 
 // RemoveDocument implements verification.DocumentStore. Open readers stay valid.
-func (s *MemoryStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+func (s *memoryStore) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -122,7 +126,7 @@ func (s *MemoryStore) RemoveDocument(ctx context.Context, r verification.RunRef,
 }
 
 // RemoveDocuments implements verification.DocumentStore.
-func (s *MemoryStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+func (s *memoryStore) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -141,7 +145,7 @@ func (s *MemoryStore) RemoveDocuments(ctx context.Context, r verification.RunRef
 	return nil
 }
 
-func (s *MemoryStore) find(ctx context.Context, r verification.RunRef, id string) (*stored, error) {
+func (s *memoryStore) find(ctx context.Context, r verification.RunRef, id string) (*stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

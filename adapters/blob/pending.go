@@ -29,7 +29,7 @@ type pending struct {
 	path string // where it is now; empty once it is committed
 }
 
-func (s *FolderStore) pending(name string) *pending {
+func (s *folderStore) pending(name string) *pending {
 	return &pending{root: s.root, name: name, path: path.Join(incoming, rand.Text())}
 }
 
@@ -103,7 +103,7 @@ func (p *pending) remove() error {
 }
 
 // removeLeaving deletes what removals of processes that died have left.
-func (s *FolderStore) removeLeaving(ctx context.Context) error {
+func (s *folderStore) removeLeaving(ctx context.Context) error {
 	left, err := fs.Glob(s.root.FS(), path.Join(incoming, leaving+"*"))
 	for _, name := range left {
 		err = errors.Join(err, ctx.Err(), s.root.RemoveAll(name))
@@ -145,7 +145,7 @@ func (p *pending) wrap(err error) error {
 // RemoveIncomplete deletes the incomplete documents of processes that died, and returns how
 // many: those that nobody has written to for an hour, and those that were being removed. Call it now and then while the process
 // runs; Folder calls it once.
-func (s *FolderStore) RemoveIncomplete(ctx context.Context) (removed int, err error) {
+func (s *folderStore) RemoveIncomplete(ctx context.Context) (removed int, err error) {
 	if err := s.root.MkdirAll(incoming, folderMode); err != nil {
 		return 0, fmt.Errorf("create the folder of incoming documents: %w", err)
 	}
@@ -173,7 +173,7 @@ func (s *FolderStore) RemoveIncomplete(ctx context.Context) (removed int, err er
 }
 
 // lastWrite returns when a pending document was last written to.
-func (s *FolderStore) lastWrite(name string) time.Time {
+func (s *folderStore) lastWrite(name string) time.Time {
 	var last time.Time
 	for _, name := range []string{name, path.Join(name, contentFile)} {
 		if info, err := s.root.Lstat(name); err == nil && info.ModTime().After(last) {
@@ -186,7 +186,7 @@ func (s *FolderStore) lastWrite(name string) time.Time {
 // diskTime returns the current time by the clock that dates the files, which on a
 // network drive is not the clock of this machine. It fails if the folder is not
 // writable.
-func (s *FolderStore) diskTime() (time.Time, error) {
+func (s *folderStore) diskTime() (time.Time, error) {
 	name := path.Join(incoming, rand.Text())
 	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {

@@ -125,11 +125,11 @@ func TestDocumentsOfOtherHostsAreCountedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		one, other := limitedFolder(t, dir, 3<<20), limitedFolder(t, dir, 3<<20)
-		save := func(s *blob.FolderStore, n int) error {
+		save := func(s blob.FolderStore, n int) error {
 			_, err := s.SaveDocument(t.Context(), tenantRun(1), upload(n), bytes.NewReader(somePDF(1<<20)))
 			return err
 		}
-		for n, s := range []*blob.FolderStore{one, other} {
+		for n, s := range []blob.FolderStore{one, other} {
 			if err := save(s, n); err != nil {
 				t.Fatal(err)
 			}

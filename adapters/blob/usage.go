@@ -25,7 +25,7 @@ type counted struct {
 
 // reserve reserves space for a document of a tenant. Without a limit nothing is
 // counted.
-func (s *FolderStore) reserve(ctx context.Context, tenant string) (*reservation, error) {
+func (s *folderStore) reserve(ctx context.Context, tenant string) (*reservation, error) {
 	if s.quota.maxTenant > 0 || s.quota.part != nil {
 		if err := s.recount(tenant); err != nil {
 			return &reservation{quota: s.quota, tenant: tenant}, err
@@ -36,7 +36,7 @@ func (s *FolderStore) reserve(ctx context.Context, tenant string) (*reservation,
 
 // recount adds up the stored documents of a tenant unless its count is valid. Documents
 // saved or removed meanwhile may be counted twice or not at all, until the next count.
-func (s *FolderStore) recount(tenant string) error {
+func (s *folderStore) recount(tenant string) error {
 	entry, _ := s.counts.LoadOrStore(tenant, &counted{})
 	c := entry.(*counted) //nolint:errcheck // the map holds nothing else
 	c.mu.Lock()

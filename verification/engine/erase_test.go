@@ -48,7 +48,7 @@ func noted(t *testing.T, l verification.ErasureLedger) (all []verification.Erasu
 }
 
 func TestARedactionIsCompleteOnceAllIsGone(t *testing.T) {
-	ledger, left := &blob.MemoryLedger{}, &remains{failure: errors.New("away")}
+	ledger, left := blob.MemoryLedger(), &remains{failure: errors.New("away")}
 	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger, p.Removals = ledger, left })
 	run := lived(t, k, "Asha")
 	redacted := redact(t, k, run)
@@ -193,7 +193,7 @@ func TestARestoredRunIsRedactedInEveryState(t *testing.T) {
 		}, rules.StatusCompleted, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			ledger := &blob.MemoryLedger{}
+			ledger := blob.MemoryLedger()
 			k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
 			run := row.to(k)
 			before := backup(t, k.Store)
@@ -236,7 +236,7 @@ func TestARestoredRunIsRedactedInEveryState(t *testing.T) {
 }
 
 func TestOnlyWhatIsNewInTheLedgerIsApplied(t *testing.T) {
-	ledger := &blob.MemoryLedger{}
+	ledger := blob.MemoryLedger()
 	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
 	if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func (c countingLoads) Load(ctx context.Context, t verification.TenantID, id ver
 }
 
 func TestADeletionIsAppliedAgain(t *testing.T) {
-	ledger := &blob.MemoryLedger{}
+	ledger := blob.MemoryLedger()
 	k := enginetest.New(t, holding)
 	run := lived(t, k, "Asha")
 	live := k.Start(k.Apply(kept()).ID, engine.StartRequest{ReferenceID: "Asha", Input: verification.Data(`{"name":"Asha"}`)})

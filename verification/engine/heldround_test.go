@@ -35,7 +35,7 @@ func TestARoundGoesOnUnderAHoldOfTheLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			restoring := func(held bool) (got inRound) {
-				ledger := &blob.MemoryLedger{}
+				ledger := blob.MemoryLedger()
 				k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
 				if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
 					t.Fatal(err)

@@ -71,7 +71,7 @@ func TestHoldsAndRestrictionsSurviveARestore(t *testing.T) {
 		{"hold restrict", "release lift redact", "held restricted hold_ended restriction_lifted redacted"},
 	} {
 		t.Run(row.before+"|"+row.after, func(t *testing.T) {
-			ledger := &blob.MemoryLedger{}
+			ledger := blob.MemoryLedger()
 			k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
 			if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func TestHoldsAndRestrictionsSurviveARestore(t *testing.T) {
 
 // failingLedger cannot be written while it is away.
 type failingLedger struct {
-	blob.MemoryLedger
+	verification.ErasureLedger
 	away error
 }
 
@@ -143,11 +143,11 @@ func (l *failingLedger) NoteErasures(ctx context.Context, entries ...verificatio
 	if l.away != nil {
 		return l.away
 	}
-	return l.MemoryLedger.NoteErasures(ctx, entries...)
+	return l.ErasureLedger.NoteErasures(ctx, entries...)
 }
 
 func TestWhatTheLedgerIsOwedIsWrittenLater(t *testing.T) {
-	ledger := &failingLedger{}
+	ledger := &failingLedger{ErasureLedger: blob.MemoryLedger()}
 	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = ledger })
 	if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestWhatTheLedgerIsOwedIsWrittenLater(t *testing.T) {
 
 // TestAnEarlierLedgerIsCountedOnce has entries of a build that gave them no number.
 func TestAnEarlierLedgerIsCountedOnce(t *testing.T) {
-	ledger := &blob.MemoryLedger{}
+	ledger := blob.MemoryLedger()
 	k := enginetest.New(t, holding)
 	var runs []verification.RunID
 	for _, name := range []string{"Asha", "Bela", "Chitra"} {
@@ -207,7 +207,7 @@ func TestAnEarlierLedgerIsCountedOnce(t *testing.T) {
 	if mark, err := at.LedgerMark(t.Context()); err != nil || mark.Last != 4 || mark.Applied != 4 {
 		t.Errorf("the mark is %+v, %v; want 4 entries", mark, err)
 	}
-	lost := &blob.MemoryLedger{}
+	lost := blob.MemoryLedger()
 	for _, e := range noted(t, ledger)[1:] {
 		if err := lost.NoteErasures(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func TestAnEarlierLedgerIsCountedOnce(t *testing.T) {
 
 // TestAStoreWithALedgerNeedsIt starts a host without a ledger on a store that has one.
 func TestAStoreWithALedgerNeedsIt(t *testing.T) {
-	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = &blob.MemoryLedger{} })
+	k := enginetest.New(t, holding, func(p *engine.Ports, _ *engine.Options) { p.Ledger = blob.MemoryLedger() })
 	if _, err := k.Engine.ApplyErasures(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (b *bucket) options() s3.Options {
 	}
 }
 
-func (b *bucket) store(t testing.TB) *s3.Store { return open(t, b.options()) }
+func (b *bucket) store(t testing.TB) s3.Store { return open(t, b.options()) }
 
 // keys returns the keys of the objects in the bucket.
 func (b *bucket) keys(t testing.TB) []string {
@@ -95,7 +95,7 @@ func (b *bucket) sent() []http.Header {
 	return puts
 }
 
-func open(t testing.TB, o s3.Options) *s3.Store {
+func open(t testing.TB, o s3.Options) s3.Store {
 	t.Helper()
 	s, err := s3.New(o)
 	if err != nil {
@@ -120,12 +120,12 @@ func somePDF(comment int) []byte {
 	return []byte("%PDF-1.4\n%" + strings.Repeat("x", comment) + "\n%%EOF\n")
 }
 
-func save(t testing.TB, s *s3.Store, n int) (verification.Document, error) {
+func save(t testing.TB, s s3.Store, n int) (verification.Document, error) {
 	t.Helper()
 	return s.SaveDocument(t.Context(), someRun(), upload(n), bytes.NewReader(somePDF(1000)))
 }
 
-func read(t testing.TB, s *s3.Store, n int) ([]byte, error) {
+func read(t testing.TB, s s3.Store, n int) ([]byte, error) {
 	t.Helper()
 	f, err := s.OpenDocument(t.Context(), someRun(), upload(n).ID)
 	if err != nil {

@@ -24,10 +24,8 @@ const (
 	numberedKey   = "n%016x-%s"
 )
 
-var _ verification.ErasureLedger = (*Store)(nil)
-
 // NoteErasures implements verification.ErasureLedger.
-func (s *Store) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
+func (s *store) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
 	for _, e := range entries {
 		raw, err := e.Line()
 		if err != nil {
@@ -46,11 +44,11 @@ func (s *Store) NoteErasures(ctx context.Context, entries ...verification.Erasur
 }
 
 // EachErasure implements verification.ErasureLedger. It lists all objects: one request for 1,000 of them.
-func (s *Store) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
+func (s *store) EachErasure(ctx context.Context, f func(verification.Erasure) (more bool)) error {
 	return s.eachEntry(ctx, func(_ string, e verification.Erasure) bool { return f(e) })
 }
 
-func (s *Store) eachEntry(ctx context.Context, f func(key string, e verification.Erasure) (more bool)) error {
+func (s *store) eachEntry(ctx context.Context, f func(key string, e verification.Erasure) (more bool)) error {
 	folder := path.Join(s.prefix, ledgerFolder) + "/"
 	after := ""
 	for {
@@ -107,7 +105,7 @@ func entryOf(name string) verification.Erasure {
 }
 
 // RepairErasures implements verification.ErasureLedger. The objects are moved to the folder .erasures-damaged.
-func (s *Store) RepairErasures(ctx context.Context, id string) error {
+func (s *store) RepairErasures(ctx context.Context, id string) error {
 	var damaged []string
 	err := s.eachEntry(ctx, func(key string, e verification.Erasure) bool {
 		if e.Kind == verification.ErasureUnreadable || e.Number > 0 && e.Ledger != id {

@@ -31,7 +31,7 @@ const attempts = 3
 // defaultTimeout is how long one call of the object store may take.
 const defaultTimeout = 10 * time.Second
 
-// Options configure a Store. Formatting or logging them does not show the keys.
+// Options configure New. Formatting or logging them does not show the keys.
 type Options struct {
 	Endpoint  string // host, or host:port
 	Bucket    string // must exist
@@ -58,7 +58,7 @@ func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) 
 
 // New returns a store in a bucket. It does not connect: a missing or inaccessible
 // bucket is an error of the first use. A missing folder for temporary files is an error now.
-func New(o Options) (*Store, error) {
+func New(o Options) (Store, error) {
 	prefix := strings.Trim(o.Prefix, "/")
 	switch {
 	case o.AccessKey == "" || o.SecretKey == "":
@@ -83,5 +83,5 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("uploads need a folder for temporary files: set TMPDIR to a folder that can be written: %w", err)
 	}
 	spool.remove()
-	return &Store{client: client, bucket: o.Bucket, prefix: prefix, limit: cmp.Or(o.Timeout, defaultTimeout)}, nil
+	return &store{client: client, bucket: o.Bucket, prefix: prefix, limit: cmp.Or(o.Timeout, defaultTimeout)}, nil
 }

@@ -22,9 +22,15 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Store is a verification.DocumentStore in a bucket. It is safe for concurrent
+// Store has documents, and the ledger of erasures, in a bucket. It is safe for concurrent
 // use, also by several processes.
-type Store struct {
+type Store interface {
+	verification.DocumentStore
+	verification.IdentifiedStore
+	verification.ErasureLedger
+}
+
+type store struct {
 	client *minio.Core
 	bucket string
 	prefix string // empty, or without a slash at either end
@@ -32,13 +38,11 @@ type Store struct {
 }
 
 // request calls the object store, for at most the limit.
-func (s *Store) request(ctx context.Context, call func(ctx context.Context) error) error {
+func (s *store) request(ctx context.Context, call func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	return translate(ctx, call(limited))
 }
-
-var _ verification.DocumentStore = (*Store)(nil)
 
 // recordKey is the user metadata with the record of a document: JSON in base64.
 // It is in canonical header form, in which it is returned.
@@ -53,7 +57,7 @@ type saved struct {
 // SaveDocument implements verification.DocumentStore. ErrUnavailable is returned
 // when the object store does not respond; then, and when the context ends during
 // the request, the document may have been stored.
-func (s *Store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
+func (s *store) SaveDocument(ctx context.Context, r verification.RunRef, d verification.Document, content io.Reader) (verification.Document, error) {
 	name, err := verification.DocumentPath(r, d.ID)
 	if err == nil {
 		err = ctx.Err()
@@ -92,7 +96,7 @@ func newSpool() (spool, error) {
 func (s spool) remove() { _, _ = s.Close(), os.Remove(s.Name()) }
 
 // Document implements verification.DocumentStore.
-func (s *Store) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
+func (s *store) Document(ctx context.Context, r verification.RunRef, id string) (verification.Document, error) {
 	name, err := s.find(ctx, r, id)
 	if err != nil {
 		return verification.Document{}, err
@@ -106,7 +110,7 @@ func (s *Store) Document(ctx context.Context, r verification.RunRef, id string) 
 
 // OpenDocument implements verification.DocumentStore. The content can be read
 // until the context ends.
-func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
+func (s *store) OpenDocument(ctx context.Context, r verification.RunRef, id string) (io.ReadCloser, error) {
 	name, err := s.find(ctx, r, id)
 	if err != nil {
 		return nil, err
@@ -124,7 +128,7 @@ func (s *Store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 
 // RemoveDocument implements verification.DocumentStore. A bucket with versioning
 // keeps the document as an earlier version.
-func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
+func (s *store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {
 	name, err := s.find(ctx, r, id)
 	if err == nil {
 		err = s.request(ctx, func(ctx context.Context) error {
@@ -138,7 +142,7 @@ func (s *Store) RemoveDocument(ctx context.Context, r verification.RunRef, id st
 }
 
 // RemoveDocuments implements verification.DocumentStore.
-func (s *Store) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
+func (s *store) RemoveDocuments(ctx context.Context, r verification.RunRef) error {
 	const anyDocument = "00000000-0000-0000-0000-000000000000"
 	name, err := verification.DocumentPath(r, anyDocument)
 	if err != nil {
@@ -169,7 +173,7 @@ func (s *Store) RemoveDocuments(ctx context.Context, r verification.RunRef) erro
 
 // Identity returns a text that identifies the bucket and the path in it: every process that
 // uses them gets the same. The first call writes it there.
-func (s *Store) Identity(ctx context.Context) (string, error) {
+func (s *store) Identity(ctx context.Context) (string, error) {
 	name := path.Join(s.prefix, ".identity")
 	read := func() (identity string, err error) {
 		err = s.request(ctx, func(ctx context.Context) error {
@@ -203,7 +207,7 @@ func (s *Store) Identity(ctx context.Context) (string, error) {
 const maxIdentity = 1000
 
 // find returns the path of a document.
-func (s *Store) find(ctx context.Context, r verification.RunRef, id string) (string, error) {
+func (s *store) find(ctx context.Context, r verification.RunRef, id string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
@@ -214,12 +218,12 @@ func (s *Store) find(ctx context.Context, r verification.RunRef, id string) (str
 	return name, nil
 }
 
-func (s *Store) key(name string) string { return path.Join(s.prefix, name, "content") }
+func (s *store) key(name string) string { return path.Join(s.prefix, name, "content") }
 
 // put creates an object; ErrConflict when it exists. The client repeats a request
 // whose response was lost, and the repeated request then conflicts with its own
 // object, which counts as success.
-func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader) error {
+func (s *store) put(ctx context.Context, name string, d saved, content io.Reader) error {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -251,7 +255,7 @@ func (s *Store) put(ctx context.Context, name string, d saved, content io.Reader
 	}
 }
 
-func (s *Store) stat(ctx context.Context, name string) (d saved, err error) {
+func (s *store) stat(ctx context.Context, name string) (d saved, err error) {
 	var info minio.ObjectInfo
 	err = s.request(ctx, func(ctx context.Context) (err error) {
 		info, err = s.client.StatObject(ctx, s.bucket, s.key(name), minio.StatObjectOptions{})

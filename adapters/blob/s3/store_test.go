@@ -183,7 +183,7 @@ func refused(after int) io.Reader {
 
 // callAll calls every method of a store for one document, and returns the errors by the
 // name of the method.
-func callAll(t *testing.T, s *s3.Store) map[string]error {
+func callAll(t *testing.T, s s3.Store) map[string]error {
 	t.Helper()
 	_, saved := save(t, s, 1)
 	_, found := s.Document(t.Context(), someRun(), upload(1).ID)

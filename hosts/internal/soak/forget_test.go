@@ -62,7 +62,7 @@ var forgetBy = verification.Person{Name: "root", Identity: "operator#root"}
 type forgetting struct {
 	store     engineStore
 	engine    *engine.Engine
-	documents *blob.FolderStore
+	documents blob.FolderStore
 	ledger    verification.ErasureLedger
 	blobs     string
 }

@@ -56,7 +56,7 @@ func (o *opened) openDocuments(s settings, p *problems) verification.DocumentSto
 
 // documentFolder is a folder of uploads on a disk with a reserve.
 type documentFolder struct {
-	*blob.FolderStore
+	blob.FolderStore
 
 	space  *space
 	opened fs.FileInfo
@@ -108,7 +108,7 @@ func shareDocuments(documents verification.DocumentStore, part func(context.Cont
 	switch d := documents.(type) {
 	case documentFolder:
 		d.Share(part, d.space.left)
-	case *blob.MemoryStore:
+	case blob.MemoryStore:
 		d.Share(part)
 	}
 }
