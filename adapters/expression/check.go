@@ -20,7 +20,7 @@ import (
 )
 
 type node struct {
-	*Compiler
+	*compiler
 	env    *cel.Env
 	shapes *shapes
 	names  []string // the names that an expression sees
@@ -47,7 +47,7 @@ type read struct {
 	text string
 }
 
-func (c *Compiler) node(d workflow.Declarations) (*node, error) {
+func (c *compiler) node(d workflow.Declarations) (*node, error) {
 	n, err := c.over(c.shapesOf(d), d.Steps)
 	if n != nil {
 		n.inspects = d.Inspect
@@ -56,7 +56,7 @@ func (c *Compiler) node(d workflow.Declarations) (*node, error) {
 }
 
 // over returns the compiler of expressions that see the fields of the root shape.
-func (c *Compiler) over(s *shapes, steps map[verification.NodeID]workflow.StepDeclaration) (*node, error) {
+func (c *compiler) over(s *shapes, steps map[verification.NodeID]workflow.StepDeclaration) (*node, error) {
 	names := slices.Sorted(maps.Keys(s.root.fields))
 	opts := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{c.base.CELTypeAdapter()}),
@@ -69,7 +69,7 @@ func (c *Compiler) over(s *shapes, steps map[verification.NodeID]workflow.StepDe
 	if err != nil {
 		return nil, fmt.Errorf("the declarations cannot be used: %s", oneLine(err.Error()))
 	}
-	return &node{Compiler: c, env: env, shapes: s, names: names, steps: steps}, nil
+	return &node{compiler: c, env: env, shapes: s, names: names, steps: steps}, nil
 }
 
 func (n *node) compile(text string) (*expression, error) {

@@ -42,7 +42,18 @@ const maxPattern = 1000
 // concurrent use, and so is what it returns. Each problem is one line; several are joined
 // with errors.Join. A problem inside an expression or a schema is a *verification.TextError with its
 // position.
-type Compiler struct {
+type Compiler interface {
+	workflow.ExpressionCompiler
+	// Expression compiles an expression of a declaration of a provider, which reads variables with JSON
+	// Schemas, whose value has a JSON type; empty for any. It also returns the paths that the expression reads.
+	Expression(text, kind string, vars map[string]verification.Data) (eval func(vars map[string]any) (any, error), reads []string, err error)
+	// Text compiles a string with ${...} of such a declaration. escape, if not nil, is applied to the text of
+	// each value.
+	Text(text string, escape func(string) string, vars map[string]verification.Data) (render func(vars map[string]any) (any, error), reads []string, err error)
+}
+
+// compiler is a Compiler.
+type compiler struct {
 	base    *cel.Env
 	schemas *lru.Cache[string, known] // by their texts
 	formats []*jsonschema.Format      // beside those of JSON Schema
@@ -54,24 +65,22 @@ type known struct {
 	size int // bytes of its text
 }
 
-// maxSchemas bounds the texts of the schemas that a Compiler keeps, in bytes.
+// maxSchemas bounds the texts of the schemas that a compiler keeps, in bytes.
 const maxSchemas = 1 << 20
 
-var _ workflow.ExpressionCompiler = (*Compiler)(nil)
-
 // New returns a compiler.
-func New() *Compiler {
+func New() Compiler {
 	base, err := newEnvironment()
 	if err != nil {
 		panic(fmt.Sprintf("expression: the environment is inconsistent: %v", err))
 	}
 	schemas := lru.New[string](maxSchemas, maxSchemas, func(k known) int { return k.size })
-	return &Compiler{base: base, schemas: schemas, formats: schematext.Formats()}
+	return &compiler{base: base, schemas: schemas, formats: schematext.Formats()}
 }
 
 // Condition compiles a branch condition, which must be a boolean or of a type that is
 // known only at run time.
-func (c *Compiler) Condition(text string, d workflow.Declarations) (_ workflow.Condition, err error) {
+func (c *compiler) Condition(text string, d workflow.Declarations) (_ workflow.Condition, err error) {
 	defer recovered(&err)
 	n, err := c.node(d)
 	if err != nil {
@@ -89,7 +98,7 @@ func (c *Compiler) Condition(text string, d workflow.Declarations) (_ workflow.C
 
 // Template compiles an object whose strings may hold ${...}. `$${` stands for
 // a literal `${`.
-func (c *Compiler) Template(object verification.Data, d workflow.Declarations) (t workflow.Template, err error) {
+func (c *compiler) Template(object verification.Data, d workflow.Declarations) (t workflow.Template, err error) {
 	defer recovered(&err)
 	n, err := c.node(d)
 	if err != nil {
@@ -108,7 +117,7 @@ func (c *Compiler) Template(object verification.Data, d workflow.Declarations) (
 }
 
 // Pattern compiles an RE2 expression of up to 1000 characters.
-func (c *Compiler) Pattern(text string) (workflow.Pattern, error) {
+func (c *compiler) Pattern(text string) (workflow.Pattern, error) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, fmt.Errorf("a pattern must be at most %d characters", maxPattern)
 	}

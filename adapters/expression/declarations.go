@@ -36,7 +36,7 @@ const (
 
 // shapesOf returns the shapes of the names that an expression at one node may use. It
 // leaves out steps that cannot have run.
-func (c *Compiler) shapesOf(d workflow.Declarations) *shapes {
+func (c *compiler) shapesOf(d workflow.Declarations) *shapes {
 	p := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}}
 	steps := p.object(nameSteps, map[string]*shape{})
 	steps.unread = func(name string) *shape {
@@ -73,7 +73,7 @@ func (c *Compiler) shapesOf(d workflow.Declarations) *shapes {
 }
 
 // step returns the shape of a step: of a group with its members, and of a node with for_each with its elements.
-func (c *Compiler) step(p *shapes, path string, d workflow.StepDeclaration) *shape {
+func (c *compiler) step(p *shapes, path string, d workflow.StepDeclaration) *shape {
 	status := oneOf(10, textsOf(rules.StepPassed, rules.StepFailed, rules.StepRunning, rules.StepPending))
 	if d.Each {
 		d.Each = false
@@ -99,7 +99,7 @@ func (c *Compiler) step(p *shapes, path string, d workflow.StepDeclaration) *sha
 
 // declared returns the compiled schema of declarations; nil if there is none or it is
 // not valid.
-func (c *Compiler) declared(text verification.Data) *jsonschema.Schema {
+func (c *compiler) declared(text verification.Data) *jsonschema.Schema {
 	if len(text) == 0 {
 		return nil
 	}

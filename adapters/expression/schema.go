@@ -26,7 +26,7 @@ type schema struct {
 // schematext.Formats too. References to files and hosts, unsupported keywords and schemas
 // beyond the bounds are errors. Workflows share the schemas of their providers, so a schema is
 // compiled once.
-func (c *Compiler) Schema(text verification.Data) (workflow.Schema, error) {
+func (c *compiler) Schema(text verification.Data) (workflow.Schema, error) {
 	if found, ok := c.schemas.Get(string(text)); ok && found.root != nil {
 		return found.schema, nil
 	}
@@ -38,7 +38,7 @@ func (c *Compiler) Schema(text verification.Data) (workflow.Schema, error) {
 	return s, nil
 }
 
-func (c *Compiler) compileSchema(text verification.Data) (s schema, err error) {
+func (c *compiler) compileSchema(text verification.Data) (s schema, err error) {
 	defer recovered(&err)
 	// Map bounds a json.Number, which the library expands to all its digits.
 	document := text.Map()

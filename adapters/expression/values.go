@@ -15,7 +15,7 @@ const maxListedValue = 64 << 10
 type values []*expression
 
 // Values compiles expressions of any type. They share their declarations.
-func (c *Compiler) Values(texts []string, d workflow.Declarations) (_ workflow.Values, problems []error) {
+func (c *compiler) Values(texts []string, d workflow.Declarations) (_ workflow.Values, problems []error) {
 	problems = make([]error, len(texts))
 	v := make(values, len(texts))
 	n, err := c.node(d)

@@ -17,7 +17,7 @@ import (
 // JSON type that the result must have as far as it is known; empty allows any type.
 // reads lists the paths that the expression reads, such as "response.body.score".
 // The result of eval is a plain JSON value. Its errors name paths and no values.
-func (c *Compiler) Expression(
+func (c *compiler) Expression(
 	text, kind string, vars map[string]verification.Data,
 ) (eval func(vars map[string]any) (any, error), reads []string, err error) {
 	defer recovered(&err)
@@ -38,7 +38,7 @@ func (c *Compiler) Expression(
 // Text compiles a string that may hold ${...}, as Template does. An expression that
 // is the whole string keeps the type of its value, unless there is an escape: escape
 // is applied to the text of each value.
-func (c *Compiler) Text(
+func (c *compiler) Text(
 	text string, escape func(string) string, vars map[string]verification.Data,
 ) (render func(vars map[string]any) (any, error), reads []string, err error) {
 	defer recovered(&err)
@@ -62,7 +62,7 @@ func (c *Compiler) Text(
 	return func(vars map[string]any) (any, error) { return fill(parts, escape, vars) }, reads, nil
 }
 
-func (c *Compiler) variables(vars map[string]verification.Data) (*node, error) {
+func (c *compiler) variables(vars map[string]verification.Data) (*node, error) {
 	s := &shapes{Provider: c.base.CELTypeProvider(), objects: map[string]*shape{}, root: &shape{fields: map[string]*shape{}}}
 	for name, text := range vars {
 		s.root.fields[name] = anything()
