@@ -23,8 +23,8 @@ import (
 )
 
 // Expressions compiles the expressions of a declaration. Each reads variables with
-// the given JSON Schemas. The errors of compiled expressions name paths and no values. An AbsentError says that the
-// expression read something that is not there.
+// the given JSON Schemas. The errors of compiled expressions name paths and no values. An error whose
+// method Absent() bool returns true says that the expression read something that is not there.
 type Expressions interface {
 	// Expression compiles an expression whose value has a JSON type; empty for any. It
 	// also returns the paths that the expression reads.
@@ -36,9 +36,9 @@ type Expressions interface {
 	Schema(schema verification.Data) (workflow.Schema, error)
 }
 
-// AbsentError is an error of a compiled expression. Absent reports whether the expression
+// absentError is an error of a compiled expression. Absent reports whether the expression
 // read a value that the response does not have.
-type AbsentError interface {
+type absentError interface {
 	error
 	Absent() bool
 }
@@ -60,8 +60,8 @@ type Options struct {
 	Trace func(Exchange)
 }
 
-// Provider is a vendor's API. It is safe for concurrent use.
-type Provider struct {
+// provider is a vendor's API.
+type provider struct {
 	compile func() (*compiled, error)
 	current atomic.Pointer[compiled]
 }
@@ -97,19 +97,20 @@ var (
 	_ verification.CallbackReceiver = (*callingReturner)(nil)
 	_ verification.ReturnReceiver   = (*callingReturner)(nil)
 	_ verification.ReturnReceiver   = (*returner)(nil)
-	_ verification.CallLimiter      = (*Provider)(nil)
-	_ verification.Describer        = (*Provider)(nil)
+	_ verification.CallLimiter      = (*provider)(nil)
+	_ verification.Describer        = (*provider)(nil)
 )
 
-// receiver is a Provider whose vendor calls back.
-type receiver struct{ *Provider }
+// receiver is a provider whose vendor calls back.
+type receiver struct{ *provider }
 
-// New returns the provider that a declaration describes: a verification.Poller, a
-// CallLimiter, a Describer, a CallbackReceiver if the vendor calls back, and a ReturnReceiver if it has a return. An
+// New returns the provider that a declaration describes, safe for concurrent use: a verification.Poller, a
+// CallLimiter, a Describer, a CallbackReceiver if the vendor calls back, and a ReturnReceiver if it has a return. A
+// method Reload() (changed bool, err error) reads the secrets again. An
 // invalid declaration is an ErrInvalid with all its problems by path. No error and no
 // later message contains the value of a secret.
 func New(name string, declaration verification.Data, o Options) (verification.Poller, error) {
-	p := &Provider{compile: func() (*compiled, error) {
+	p := &provider{compile: func() (*compiled, error) {
 		c := &compiler{opt: o, secrets: map[string]any{}, masks: map[string]any{}}
 		made := c.provider(name, declaration)
 		if len(c.problems) > 0 {
@@ -135,7 +136,7 @@ func New(name string, declaration verification.Data, o Options) (verification.Po
 
 // Reload reads the secrets again, and reports whether one of them has changed. Calls in
 // flight keep the old ones, and so do all calls if Reload fails.
-func (p *Provider) Reload() (changed bool, err error) {
+func (p *provider) Reload() (changed bool, err error) {
 	before := p.current.Load()
 	after, err := p.compile()
 	if err != nil || maps.Equal(before.secrets, after.secrets) {
@@ -148,13 +149,13 @@ func (p *Provider) Reload() (changed bool, err error) {
 }
 
 // Describe returns the schemas of the checks.
-func (p *Provider) Describe() verification.ProviderDescription { return p.current.Load().description }
+func (p *provider) Describe() verification.ProviderDescription { return p.current.Load().description }
 
 // MaxCalls returns the maximum number of calls at once.
-func (p *Provider) MaxCalls() int { return p.current.Load().limits.Concurrent }
+func (p *provider) MaxCalls() int { return p.current.Load().limits.Concurrent }
 
 // WaitTurn waits until the rate limit allows another call.
-func (p *Provider) WaitTurn(ctx context.Context) error { return p.current.Load().waitTurn(ctx) }
+func (p *provider) WaitTurn(ctx context.Context) error { return p.current.Load().waitTurn(ctx) }
 
 func (p *compiled) waitTurn(ctx context.Context) error {
 	if p.turns == nil {
@@ -164,14 +165,14 @@ func (p *compiled) waitTurn(ctx context.Context) error {
 }
 
 // Check sends the request of a check.
-func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+func (p *provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	now := p.current.Load()
 	return now.call(ctx, now.check, r, "")
 }
 
 // Poll requests a pending result. Without a poll request, the provider waits for the
 // callback.
-func (p *Provider) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
+func (p *provider) Poll(ctx context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	now := p.current.Load()
 	if now.poll == nil {
 		return verification.CheckResult{Outcome: verification.OutcomePending, Handle: r.Handle, PollAfter: now.every}, nil

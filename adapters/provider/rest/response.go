@@ -195,7 +195,7 @@ func (r *response) dataOf(vars map[string]any, failed bool, needs []string) (map
 	lacking := ""
 	for _, f := range r.data {
 		v, err := f.value(vars)
-		missing, ok := errors.AsType[AbsentError](err)
+		missing, ok := errors.AsType[absentError](err)
 		absent := err == nil && v == nil || ok && missing.Absent()
 		switch {
 		case absent && f.optional:

@@ -44,9 +44,9 @@ func (c *compiler) redirects(d config) {
 	}
 }
 
-// returner is a Provider that leads customers away, and callingReturner one whose vendor also calls back.
+// returner is a provider that leads customers away, and callingReturner one whose vendor also calls back.
 type (
-	returner        struct{ *Provider }
+	returner        struct{ *provider }
 	callingReturner struct{ *receiver }
 )
 
@@ -70,7 +70,7 @@ func (p *compiled) returned(parameters map[string]string) (verification.CheckRes
 			return false, nil
 		}
 		result, err := v(map[string]any{"parameters": values})
-		if missing, ok := errors.AsType[AbsentError](err); ok && missing.Absent() {
+		if missing, ok := errors.AsType[absentError](err); ok && missing.Absent() {
 			return false, nil // it does not hold for a parameter that is not there
 		}
 		if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// NameMatch is the provider offline.name_match. It implements verification.Describer.
-type NameMatch struct {
+// nameMatch is the provider offline.name_match.
+type nameMatch struct {
 	described
 }
 
-// NewNameMatch returns a provider that compares two names.
-func NewNameMatch() *NameMatch { return &NameMatch{describedAs(NameMatchName)} }
+// NewNameMatch returns a provider that compares two names. It is also a verification.Describer.
+func NewNameMatch() verification.Provider { return &nameMatch{describedAs(NameMatchName)} }
 
 // Check compares name and other of the check's `with`. A score of at least threshold passes.
 // A name or a kind that cannot be compared fails the check, with the reason.
-func (p *NameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+func (p *nameMatch) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w := struct {
 		Name      string     `json:"name"`
 		Other     string     `json:"other"`

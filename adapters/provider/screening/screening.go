@@ -1,7 +1,7 @@
 // Package screening checks people and companies against lists, in this process and
 // without a network.
 //
-// Two providers are here: Provider (offline.screening) searches a list, NameMatch
+// Two providers are here: NewProvider (offline.screening) searches a list, NewNameMatch
 // (offline.name_match) compares two names.
 package screening
 
@@ -32,7 +32,7 @@ const (
 //go:embed checks.json
 var checksJSON []byte
 
-// Lists are the lists that a Provider searches. See Open.
+// Lists are the lists that a provider searches. See Open.
 type Lists = watchlist.Lists
 
 // A Source is where a list is read from, and its Format says how. Options configure Open.
@@ -63,24 +63,23 @@ func describedAs(name string) described {
 // Describe implements verification.Describer.
 func (d described) Describe() verification.ProviderDescription { return d.description }
 
-// Provider is offline.screening. It implements verification.Describer and
-// verification.Rescreener.
-type Provider struct {
+// provider is offline.screening.
+type provider struct {
 	described
 	lists *Lists
 	now   func() time.Time
 }
 
-// NewProvider returns a provider that searches lists. It judges their age by now.
-func NewProvider(lists *Lists, now func() time.Time) *Provider {
-	return &Provider{describedAs(ProviderName), lists, now}
+// NewProvider returns a provider that searches lists. It judges their age by now. It is also a verification.Describer.
+func NewProvider(lists *Lists, now func() time.Time) verification.Rescreener {
+	return &provider{describedAs(ProviderName), lists, now}
 }
 
 // Check searches a list for the name in the check's `with`. Without a hit the check
 // passes; an entry that reviewers have cleared is no hit, but has analysis_ok false if the check says so. With a hit it passes with analysis_ok false, so that a reviewer decides, or fails,
 // as the thresholds and the policy say. A name that could not be compared as a whole has
 // analysis_ok false. If the list is too old, source_ok is false.
-func (p *Provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+func (p *provider) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	w, err := p.read(r)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
@@ -143,7 +142,7 @@ func (j judged) result(name string, l *watchlist.List) *verification.ScreeningRe
 
 // search searches a list for whom a check screens, and judges what it finds. Hits that
 // reviewers have cleared are kept apart.
-func (p *Provider) search(w searchWith, name string, known []verification.ClearedHit) (list *watchlist.List, old bool, found judged, err error) {
+func (p *provider) search(w searchWith, name string, known []verification.ClearedHit) (list *watchlist.List, old bool, found judged, err error) {
 	if list, old = p.lists.List(name, p.now()); list == nil {
 		problem := errors.New(ProviderName + ": with.list: there is no list of this name: the lists are " + orNone(p.lists.Names()))
 		return nil, false, judged{}, verification.Lacking(problem)
@@ -230,7 +229,7 @@ func (w searchWith) clears(s watchlist.Subject, m *watchlist.Match) bool {
 
 // ListVersions returns the version in use of each list; nil if the lists are not known. No run is screened again
 // against a version that waits to be accepted.
-func (p *Provider) ListVersions() map[string]string {
+func (p *provider) ListVersions() map[string]string {
 	if p.lists == nil {
 		return nil
 	}
@@ -245,7 +244,7 @@ func (p *Provider) ListVersions() map[string]string {
 }
 
 // Rescreen searches a list for the name in the check's `with`, by the same rules as Check.
-func (p *Provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.ScreeningResult, error) {
+func (p *provider) Rescreen(_ context.Context, list string, r verification.CheckRequest) (verification.ScreeningResult, error) {
 	w, err := p.read(r)
 	if err != nil {
 		return verification.ScreeningResult{}, err

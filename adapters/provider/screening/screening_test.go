@@ -128,9 +128,9 @@ func TestANameThatCannotBeComparedFails(t *testing.T) {
 }
 
 // fits reports a with or data that the provider's description does not allow.
-func fits(t *testing.T, p verification.Describer, with, data map[string]any) {
+func fits(t *testing.T, p verification.Provider, with, data map[string]any) {
 	t.Helper()
-	d := p.Describe()
+	d := workflow.Describe(p)
 	for _, part := range []struct {
 		schema verification.Data
 		value  map[string]any
@@ -183,7 +183,7 @@ func TestAWrongWithIsPermanentAndNamesItsKey(t *testing.T) {
 		if tc.value == nil {
 			delete(with, tc.key)
 		}
-		if tc.provider == verification.Provider(match) {
+		if tc.provider == match {
 			check = screening.NameMatchName
 			with = map[string]any{"name": "A B", "other": "A B", tc.key: tc.value}
 		}
@@ -314,8 +314,12 @@ func TestANullIsAValueThatIsNotGiven(t *testing.T) {
 }
 
 func TestDescriptionsAreSchemas(t *testing.T) {
-	for _, p := range []verification.Describer{screening.NewProvider(opened(t), time.Now), screening.NewNameMatch()} {
-		if diff := cmp.Diff(p.Describe(), p.Describe()); diff != "" || p.Describe().Summary == "" {
+	for _, p := range []verification.Provider{screening.NewProvider(opened(t), time.Now), screening.NewNameMatch()} {
+		d, ok := p.(verification.Describer)
+		if !ok {
+			t.Fatalf("%T has no description", p)
+		}
+		if diff := cmp.Diff(d.Describe(), d.Describe()); diff != "" || d.Describe().Summary == "" {
 			t.Errorf("Describe differs between calls or is empty: %s", diff)
 		}
 	}
@@ -362,7 +366,7 @@ func TestAHostWithoutChecksKnowsTheNamesOfItsLists(t *testing.T) {
 }
 
 // checked returns the outcome and the data of a check of entries that screens Ivan Testov.
-func checked(t *testing.T, with map[string]any, entries ...watchlist.Entry) (verification.CheckResult, *screening.Provider) {
+func checked(t *testing.T, with map[string]any, entries ...watchlist.Entry) (verification.CheckResult, verification.Rescreener) {
 	t.Helper()
 	all := map[string]any{"list": "l", "kind": "person", "name": "Ivan Testov"}
 	maps.Copy(all, with)

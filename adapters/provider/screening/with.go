@@ -52,7 +52,7 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-func (p *Provider) read(r verification.CheckRequest) (w searchWith, err error) {
+func (p *provider) read(r verification.CheckRequest) (w searchWith, err error) {
 	w.ReviewAt = watchlist.ReviewAt
 	if err := p.with.Read(r.With, &w); err != nil {
 		return w, err
@@ -75,7 +75,7 @@ func (p *Provider) read(r verification.CheckRequest) (w searchWith, err error) {
 }
 
 // day returns the day by which the birth date of a check is judged: that on which its run started, in the zone of the tenant.
-func (p *Provider) day(r verification.CheckRequest) time.Time {
+func (p *provider) day(r verification.CheckRequest) time.Time {
 	started := r.StartedAt
 	if started.IsZero() {
 		started = p.now()
@@ -88,7 +88,7 @@ func (p *Provider) day(r verification.CheckRequest) time.Time {
 
 // readValues reads what a customer may have written. A value that cannot be compared is a
 // doubt, and the search does without it.
-func (p *Provider) readValues(w *searchWith, today time.Time) {
+func (p *provider) readValues(w *searchWith, today time.Time) {
 	w.kinds = []names.Kind{w.Kind}
 	if w.Kind != names.Person && w.Kind != names.Company {
 		w.kinds = []names.Kind{names.Person, names.Company}

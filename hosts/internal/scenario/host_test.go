@@ -52,7 +52,7 @@ type host struct {
 	bearers   *reviewer.Issuer
 	bootstrap definition.Bootstrap
 	providers map[string]verification.Provider
-	printer   *pdf.Printer
+	printer   pdf.Printer
 	notifier  notifier
 	handler   atomic.Pointer[http.Handler] // of the service that serves
 	engine    atomic.Pointer[engine.Engine]
@@ -193,7 +193,12 @@ func (h *host) serve(t testing.TB, store store.Store, documents verification.Doc
 
 // screensOnce is a provider that does not know its lists. If it did, a host would look at them
 // each minute, and conversations advance the clock by years.
-type screensOnce struct{ *screening.Provider }
+type screensOnce struct{ verification.Rescreener }
+
+// Describe implements verification.Describer.
+func (s screensOnce) Describe() verification.ProviderDescription {
+	return s.Rescreener.(verification.Describer).Describe() //nolint:errcheck,forcetypeassert // it is one
+}
 
 // ListVersions implements verification.Rescreener.
 func (screensOnce) ListVersions() map[string]string { return nil }
