@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification/engine"
 )
 
-func newSigner(t testing.TB) *token.Reports {
+func newSigner(t testing.TB) token.Reports {
 	t.Helper()
 	keys, err := token.NewKeys()
 	must(t, err)

@@ -47,29 +47,33 @@ const (
 	noDeadline   = math.MinInt64
 )
 
-// Links signs and opens the tokens of links and callbacks. It is a
-// verification.LinkSigner and a verification.CallbackSigner.
-type Links struct{ keys *Keys }
+// Links signs and opens the tokens of links and callbacks.
+type Links interface {
+	verification.LinkSigner
+	verification.CallbackSigner
+}
+
+type links struct{ keys *Keys }
 
 // NewLinks returns a signer that signs with the first of keys.
-func NewLinks(keys *Keys) *Links { return &Links{keys} }
+func NewLinks(keys *Keys) Links { return &links{keys} }
 
 // SignLink returns the token of a link, which is the same at every call.
 // ExpiresAt is truncated to microseconds. SignLink fails for ids that are not
 // lower-case UUIDs, a wait outside 0 to 2^32-1, and a year outside 1 to 9999.
-func (l *Links) SignLink(link verification.Link) (string, error) { return l.sign(kindLink, link) }
+func (l *links) SignLink(link verification.Link) (string, error) { return l.sign(kindLink, link) }
 
 // SignCallback returns the token of a callback URL. It fails as SignLink does.
-func (l *Links) SignCallback(t verification.CallbackTarget) (string, error) {
+func (l *links) SignCallback(t verification.CallbackTarget) (string, error) {
 	return l.sign(kindCallback, verification.Link{RunRef: t.RunRef, WaitNumber: t.WaitNumber})
 }
 
 // SignReturn returns the token of a return URL. It fails as SignLink does.
-func (l *Links) SignReturn(t verification.CallbackTarget) (string, error) {
+func (l *links) SignReturn(t verification.CallbackTarget) (string, error) {
 	return l.sign(kindReturn, verification.Link{RunRef: t.RunRef, WaitNumber: t.WaitNumber})
 }
 
-func (l *Links) sign(kind byte, link verification.Link) (string, error) {
+func (l *links) sign(kind byte, link verification.Link) (string, error) {
 	var b [linkBytes]byte
 	first := l.keys.Signing()
 	b[0] = kind
@@ -96,22 +100,22 @@ func (l *Links) sign(kind byte, link verification.Link) (string, error) {
 // OpenLink returns the link of a token. For a token that none of the keys signed,
 // or that differs in any way from what SignLink returned, it fails with
 // ErrInvalid.
-func (l *Links) OpenLink(token string) (verification.Link, error) { return l.open(kindLink, token) }
+func (l *links) OpenLink(token string) (verification.Link, error) { return l.open(kindLink, token) }
 
 // OpenCallback returns the target of a token that SignCallback returned, and fails
 // as OpenLink does.
-func (l *Links) OpenCallback(token string) (verification.CallbackTarget, error) {
+func (l *links) OpenCallback(token string) (verification.CallbackTarget, error) {
 	link, err := l.open(kindCallback, token)
 	return verification.CallbackTarget{RunRef: link.RunRef, WaitNumber: link.WaitNumber}, err
 }
 
 // OpenReturn returns the target of a token that SignReturn returned, and fails as OpenLink does.
-func (l *Links) OpenReturn(token string) (verification.CallbackTarget, error) {
+func (l *links) OpenReturn(token string) (verification.CallbackTarget, error) {
 	link, err := l.open(kindReturn, token)
 	return verification.CallbackTarget{RunRef: link.RunRef, WaitNumber: link.WaitNumber}, err
 }
 
-func (l *Links) open(kind byte, token string) (verification.Link, error) {
+func (l *links) open(kind byte, token string) (verification.Link, error) {
 	refused := &verification.Error{Kind: verification.ErrInvalid, Subject: "link", Message: "it was not issued here"}
 	if len(token) != linkChars {
 		return verification.Link{}, refused

@@ -16,8 +16,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-var _ verification.LinkSigner = (*token.Links)(nil)
-
 var aLink = verification.Link{
 	RunRef:     verification.RunRef{Tenant: "0191f3c0-0000-7000-8000-00000000000a", Run: "0191f3c0-1111-7000-8000-00000000000b"},
 	WaitNumber: 7,
@@ -26,7 +24,7 @@ var aLink = verification.Link{
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-func sign(t testing.TB, l *token.Links, link verification.Link) string {
+func sign(t testing.TB, l token.Links, link verification.Link) string {
 	t.Helper()
 	signed, err := l.SignLink(link)
 	if err != nil {
@@ -237,8 +235,6 @@ func ExampleLinks() {
 	// 92 0191f3c0-1111-7000-8000-00000000000b 7 <nil>
 	// link: it was not issued here
 }
-
-var _ verification.CallbackSigner = (*token.Links)(nil)
 
 func TestACallbackTokenIsNoLink(t *testing.T) {
 	keys, err := token.NewKeys()

@@ -37,15 +37,22 @@ func newReportKey(seed []byte) (k reportKey, err error) {
 
 // Reports signs printed reports. It is an httpapi.ReportSigner. See
 // docs/reports.md, "Signature".
-type Reports struct{ keys *Keys }
+type Reports interface {
+	// SignReport returns the signature of a file: a compact JWS with detached content (RFC 7515,
+	// appendix F), whose algorithm is EdDSA and whose kid is the thumbprint (RFC 7638) of the key.
+	// The same file has the same signature as long as the first key is the same. It never fails.
+	SignReport(pdf []byte) ([]byte, error)
+	// ReportKeys returns the JWK set of the public keys that verify signatures of reports: one
+	// for each of keys, in their order.
+	ReportKeys() ([]byte, error)
+}
+
+type reports struct{ keys *Keys }
 
 // NewReports returns a signer that signs with the key of reports of the first of keys.
-func NewReports(keys *Keys) *Reports { return &Reports{keys} }
+func NewReports(keys *Keys) Reports { return &reports{keys} }
 
-// SignReport returns the signature of a file: a compact JWS with detached content (RFC 7515,
-// appendix F), whose algorithm is EdDSA and whose kid is the thumbprint (RFC 7638) of the key.
-// The same file has the same signature as long as the first key is the same. It never fails.
-func (r *Reports) SignReport(pdf []byte) ([]byte, error) {
+func (r *reports) SignReport(pdf []byte) ([]byte, error) {
 	k := r.keys.Signing().report
 	input := make([]byte, 0, len(k.header)+1+base64.RawURLEncoding.EncodedLen(len(pdf)))
 	input = append(append(input, k.header...), '.')
@@ -54,9 +61,7 @@ func (r *Reports) SignReport(pdf []byte) ([]byte, error) {
 	return base64.RawURLEncoding.AppendEncode([]byte(k.header+".."), signature), nil
 }
 
-// ReportKeys returns the JWK set of the public keys that verify signatures of reports: one
-// for each of keys, in their order.
-func (r *Reports) ReportKeys() ([]byte, error) {
+func (r *reports) ReportKeys() ([]byte, error) {
 	list := r.keys.set().list
 	public := make([]json.RawMessage, 0, len(list))
 	for _, k := range list {

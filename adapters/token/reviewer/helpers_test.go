@@ -21,7 +21,7 @@ var aLink = verification.Link{
 	ExpiresAt:  time.Date(2026, 11, 20, 13, 4, 5, 678901000, time.UTC),
 }
 
-func sign(t testing.TB, l *token.Links, link verification.Link) string {
+func sign(t testing.TB, l token.Links, link verification.Link) string {
 	t.Helper()
 	signed, err := l.SignLink(link)
 	if err != nil {

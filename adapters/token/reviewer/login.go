@@ -33,7 +33,26 @@ const (
 
 // Login signs reviewers in to the console at an issuer, with its client id. It is
 // safe for concurrent use. It implements console.IdentityProvider.
-type Login struct {
+type Login interface {
+	// Begin returns the URL at which a person signs in, and the secrets of this attempt,
+	// which Finish needs. The attempt is at most 500 bytes that fit into a cookie. It
+	// fails with ErrUnavailable if the issuer does not answer.
+	Begin(ctx context.Context) (signIn, attempt string, err error)
+	// Matches returns ErrUnauthenticated unless a response belongs to an attempt and has a code
+	// of the issuer. It calls nobody.
+	Matches(attempt string, response url.Values) error
+	// Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
+	// response is the query of the request to the callback URL. It fails with
+	// ErrUnauthenticated if the response does not belong to the attempt or the issuer
+	// refused it, with ErrForbidden if the reviewer has no role, and with ErrUnavailable
+	// if the issuer does not answer.
+	Finish(ctx context.Context, attempt string, response url.Values) (verification.Reviewer, string, error)
+	// SignOutURL returns the URL at which a person signs out of the issuer, or "" if the
+	// issuer has none. The ID token may be empty. It waits for the issuer no longer than ctx.
+	SignOutURL(ctx context.Context, idToken string) (string, error)
+}
+
+type login struct {
 	oidc      *OIDC
 	callback  string // the URL that the issuer sends browsers back to
 	home      string // the URL that it sends them to after signing out
@@ -50,7 +69,7 @@ type Login struct {
 // NewLogin returns the login of an issuer that has a ClientID and a RolesClaim. The issuer must allow
 // the URLs callback, for the responses to sign-ins, and home, for people who have
 // signed out.
-func NewLogin(o *OIDC, callback, home string) (*Login, error) {
+func NewLogin(o *OIDC, callback, home string) (Login, error) {
 	switch {
 	case o.opt.ClientID == "":
 		return nil, errors.New("oidc: the option ClientID is required")
@@ -60,7 +79,7 @@ func NewLogin(o *OIDC, callback, home string) (*Login, error) {
 	discovery := newKeySource(o.opt)
 	tokens := *discovery.client
 	tokens.Transport = tokenTransport{tokens.Transport}
-	return &Login{oidc: o, callback: callback, home: home, discovery: discovery, tokens: &tokens}, nil
+	return &login{oidc: o, callback: callback, home: home, discovery: discovery, tokens: &tokens}, nil
 }
 
 // tokenTransport reads the responses of a token endpoint.
@@ -85,10 +104,7 @@ func (t tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// Begin returns the URL at which a person signs in, and the secrets of this attempt,
-// which Finish needs. The attempt is at most 500 bytes that fit into a cookie. It
-// fails with ErrUnavailable if the issuer does not answer.
-func (l *Login) Begin(ctx context.Context) (signIn, attempt string, err error) {
+func (l *login) Begin(ctx context.Context) (signIn, attempt string, err error) {
 	document, err := l.document(ctx)
 	if err != nil {
 		return "", "", err
@@ -98,15 +114,13 @@ func (l *Login) Begin(ctx context.Context) (signIn, attempt string, err error) {
 	return signIn, strings.Join([]string{state, nonce, verifier}, "."), nil
 }
 
-// Matches returns ErrUnauthenticated unless a response belongs to an attempt and has a code
-// of the issuer. It calls nobody.
-func (l *Login) Matches(attempt string, response url.Values) error {
+func (l *login) Matches(attempt string, response url.Values) error {
 	_, err := l.matches(attempt, response)
 	return err
 }
 
 // matches is Matches. It returns the state, the nonce and the verifier of the attempt.
-func (l *Login) matches(attempt string, response url.Values) ([]string, error) {
+func (l *login) matches(attempt string, response url.Values) ([]string, error) {
 	secrets := strings.Split(attempt, ".")
 	if len(attempt) > maxAttempt || len(secrets) != 3 ||
 		subtle.ConstantTimeCompare([]byte(secrets[0]), []byte(response.Get("state"))) != 1 {
@@ -121,12 +135,7 @@ func (l *Login) matches(attempt string, response url.Values) ([]string, error) {
 	return secrets, nil
 }
 
-// Finish returns the reviewer who signed in, and the ID token for SignOutURL. The
-// response is the query of the request to the callback URL. It fails with
-// ErrUnauthenticated if the response does not belong to the attempt or the issuer
-// refused it, with ErrForbidden if the reviewer has no role, and with ErrUnavailable
-// if the issuer does not answer.
-func (l *Login) Finish(ctx context.Context, attempt string, response url.Values) (verification.Reviewer, string, error) {
+func (l *login) Finish(ctx context.Context, attempt string, response url.Values) (verification.Reviewer, string, error) {
 	none := verification.Reviewer{}
 	secrets, err := l.matches(attempt, response)
 	if err != nil {
@@ -154,9 +163,7 @@ func (l *Login) Finish(ctx context.Context, attempt string, response url.Values)
 	return claims.Reviewer, raw, nil
 }
 
-// SignOutURL returns the URL at which a person signs out of the issuer, or "" if the
-// issuer has none. The ID token may be empty. It waits for the issuer no longer than ctx.
-func (l *Login) SignOutURL(ctx context.Context, idToken string) (string, error) {
+func (l *login) SignOutURL(ctx context.Context, idToken string) (string, error) {
 	document, err := l.document(ctx)
 	if err != nil || document.LogoutURL == "" {
 		return "", err
@@ -175,7 +182,7 @@ func (l *Login) SignOutURL(ctx context.Context, idToken string) (string, error) 
 	return u.String(), nil
 }
 
-func (l *Login) exchange(ctx context.Context, code, verifier string) (string, error) {
+func (l *login) exchange(ctx context.Context, code, verifier string) (string, error) {
 	document, err := l.document(ctx)
 	if err != nil {
 		return "", err
@@ -202,7 +209,7 @@ func (l *Login) exchange(ctx context.Context, code, verifier string) (string, er
 
 // config returns the OAuth client. A client without a secret sends its id in the body,
 // and one with a secret sends both as the document says.
-func (l *Login) config(document discoveryDocument) *oauth2.Config {
+func (l *login) config(document discoveryDocument) *oauth2.Config {
 	style := oauth2.AuthStyleInHeader
 	if l.oidc.opt.ClientSecret == "" || len(document.AuthMethods) > 0 && !slices.Contains(document.AuthMethods, "client_secret_basic") {
 		style = oauth2.AuthStyleInParams
@@ -216,7 +223,7 @@ func (l *Login) config(document discoveryDocument) *oauth2.Config {
 
 // document returns the discovery document, which is fetched once an hour. If that
 // fails, or does not end before ctx, the one before stays in use.
-func (l *Login) document(ctx context.Context) (discoveryDocument, error) {
+func (l *login) document(ctx context.Context) (discoveryDocument, error) {
 	l.mu.Lock()
 	if now := l.oidc.opt.Now(); l.fetching == nil && !now.Before(l.nextAt) {
 		l.fetching = make(chan struct{})
@@ -238,7 +245,7 @@ func (l *Login) document(ctx context.Context) (discoveryDocument, error) {
 	return l.known, nil
 }
 
-func (l *Login) refresh(ctx context.Context, now time.Time, done chan struct{}) {
+func (l *login) refresh(ctx context.Context, now time.Time, done chan struct{}) {
 	defer close(done)
 	fetched, err := l.fetch(ctx)
 	l.mu.Lock()
@@ -249,7 +256,7 @@ func (l *Login) refresh(ctx context.Context, now time.Time, done chan struct{}) 
 	}
 }
 
-func (l *Login) fetch(ctx context.Context) (discoveryDocument, error) {
+func (l *login) fetch(ctx context.Context) (discoveryDocument, error) {
 	document, err := l.discovery.read(ctx)
 	if err != nil {
 		return document, fmt.Errorf("read the issuer's discovery document: %w", err)

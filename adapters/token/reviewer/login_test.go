@@ -29,7 +29,7 @@ const (
 
 // login is a login at a provider, whose roles are in the claim groups.
 type login struct {
-	*reviewer.Login
+	reviewer.Login
 	provider *oidctest.Provider
 	clock    *manualClock
 }
