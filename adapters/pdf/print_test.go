@@ -312,7 +312,7 @@ func TestAReportForTheFileHasTheDecision(t *testing.T) {
 }
 
 func TestTheCacheKeepsBothKindsOfReport(t *testing.T) {
-	p := printer(t, pdf.Options{Uncompressed: true})
+	p := printer(t, pdf.Plain(pdf.Options{}))
 	r := sample()
 	render(t, p, r)
 	if got := text(t, render(t, p, forFile(r, rules.DecisionApprove))); !strings.Contains(got, "APPROVED\n") {
@@ -375,7 +375,7 @@ func TestMissingCharactersAreNamed(t *testing.T) {
 }
 
 func TestAReportForTheFileLacksNothingUnasked(t *testing.T) {
-	p := printer(t, pdf.Options{Uncompressed: true})
+	p := printer(t, pdf.Plain(pdf.Options{}))
 	r := forFile(with("漢字"), rules.DecisionApprove)
 	for range 2 {
 		_, err := p.PrintReport(t.Context(), "tenant", r)
@@ -413,7 +413,7 @@ func TestADocumentHasATitleAndALanguage(t *testing.T) {
 
 // TestSamplesForPeople prints documents to look at, see render, with the fonts of the host.
 func TestSamplesForPeople(t *testing.T) {
-	p := printer(t, pdf.Options{InstalledFonts: true, CacheBytes: -1, Uncompressed: true})
+	p := printer(t, pdf.Plain(pdf.Options{InstalledFonts: true, CacheBytes: -1}))
 	for name, subject := range map[string]rules.Subject{
 		"hindi":  {Name: "अनन्या कृष्णमूर्ति", BirthDate: "1988-04-12", Number: "ABCPE1234F"},
 		"arabic": {Name: "محمد عبد الله الهاشمي", BirthDate: "1988-04-12", Number: "ABCPE1234F"},

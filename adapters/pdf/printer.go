@@ -28,7 +28,7 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// Options configure a Printer. The zero value is valid.
+// Options configure New. The zero value is valid.
 type Options struct {
 	// FontDir is a directory with more fonts, see typeset.LoadFonts, for scripts
 	// that the embedded fonts lack, such as Chinese. They are held in memory. Empty
@@ -53,12 +53,18 @@ type Options struct {
 	// CacheBytes bounds the cache of printed reports; 0 means 16 MiB, a negative
 	// number means no cache.
 	CacheBytes int
-	// Uncompressed leaves the page contents uncompressed, for tests.
-	Uncompressed bool
+
+	uncompressed bool // by tests, which read the page
 }
 
 // Printer prints reports. It is safe for concurrent use.
-type Printer struct {
+type Printer interface {
+	rules.ReportPrinter
+	// Scripts returns the names of the scripts that the printer has fonts for, and of some that it lacks.
+	Scripts() (has, lacks []string)
+}
+
+type printer struct {
 	log      *slog.Logger
 	fonts    *typeset.Fonts
 	slots    *fair.Limiter // one for each shaper, by tenant
@@ -68,11 +74,9 @@ type Printer struct {
 	compress bool
 }
 
-var _ rules.ReportPrinter = (*Printer)(nil)
-
 // New loads the fonts, which takes about 10 ms. It returns an error if a font of
 // FontDir cannot be read.
-func New(o Options) (*Printer, error) {
+func New(o Options) (Printer, error) {
 	if o.Concurrent <= 0 {
 		o.Concurrent = 2
 	}
@@ -85,11 +89,11 @@ func New(o Options) (*Printer, error) {
 	if o.InstalledFonts {
 		fonts = fonts.WithInstalled(typeset.InstalledFonts())
 	}
-	p := &Printer{
+	p := &printer{
 		log:   cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		fonts: fonts, slots: fair.NewLimiter(o.Concurrent, max(1, o.Concurrent-1)), maxWait: o.MaxWait,
 		shapers: make(chan *typeset.Shaper, o.Concurrent),
-		cache:   lru.New[key](o.CacheBytes, o.CacheBytes, func(out []byte) int { return len(out) }), compress: !o.Uncompressed,
+		cache:   lru.New[key](o.CacheBytes, o.CacheBytes, func(out []byte) int { return len(out) }), compress: !o.uncompressed,
 	}
 	if o.Clock != nil {
 		p.slots.Rest(3, restAfter, o.Clock)
@@ -146,7 +150,7 @@ func lacks(missing []rune) error {
 // another by at most one report. PrintReport returns ErrUnavailable if it waits
 // longer than MaxWait, ErrConflict for a report for the file with characters that no font has,
 // unless AllowMissing is set, and the error of ctx if ctx ends first.
-func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r rules.Print) ([]byte, error) {
+func (p *printer) PrintReport(ctx context.Context, t verification.TenantID, r rules.Print) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
@@ -167,7 +171,7 @@ func (p *Printer) PrintReport(ctx context.Context, t verification.TenantID, r ru
 	return slices.Clone(out), nil
 }
 
-func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release func(), err error) {
+func (p *printer) wait(ctx context.Context, t verification.TenantID) (release func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.maxWait, errBusy)
 	defer cancel()
 	return p.slots.Acquire(ctx, string(t))
@@ -175,7 +179,7 @@ func (p *Printer) wait(ctx context.Context, t verification.TenantID) (release fu
 
 // print makes the document and returns the shaper. A panic of a library becomes an
 // error, and its shaper is replaced.
-func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r rules.Print) (out []byte, err error) {
+func (p *printer) print(ctx context.Context, s *typeset.Shaper, r rules.Print) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("the library failed: %v", r)
@@ -198,6 +202,4 @@ func (p *Printer) print(ctx context.Context, s *typeset.Shaper, r rules.Print) (
 	return l.document(r, sections, p.compress)
 }
 
-// Scripts returns the names of the scripts that the printer has fonts for, and of some that
-// it lacks.
-func (p *Printer) Scripts() (has, lacks []string) { return p.fonts.Scripts() }
+func (p *printer) Scripts() (has, lacks []string) { return p.fonts.Scripts() }

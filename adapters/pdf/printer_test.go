@@ -116,7 +116,7 @@ func TestARedactedReportSaysWhenDataWasRemoved(t *testing.T) {
 }
 
 func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
-	p := printer(t, pdf.Options{Uncompressed: true})
+	p := printer(t, pdf.Plain(pdf.Options{}))
 	render(t, p, sample())
 	for _, c := range []struct {
 		name   string
@@ -242,7 +242,7 @@ func TestConcurrentReportsAreLimited(t *testing.T) {
 }
 
 // busy is a printer whose only slot is in use until the test ends.
-func busy(t *testing.T, o pdf.Options, before ...rules.Print) *pdf.Printer {
+func busy(t *testing.T, o pdf.Options, before ...rules.Print) pdf.Printer {
 	o.Concurrent = 1
 	p := printer(t, o)
 	for _, r := range before {

@@ -77,7 +77,7 @@ func with(text string) rules.Print {
 	return r
 }
 
-func printer(t testing.TB, o pdf.Options) *pdf.Printer {
+func printer(t testing.TB, o pdf.Options) pdf.Printer {
 	t.Helper()
 	p, err := pdf.New(o)
 	if err != nil {
@@ -87,13 +87,13 @@ func printer(t testing.TB, o pdf.Options) *pdf.Printer {
 }
 
 // newPlain makes the printer of plain.
-var newPlain = sync.OnceValues(func() (*pdf.Printer, error) {
-	return pdf.New(pdf.Options{CacheBytes: -1, Uncompressed: true})
+var newPlain = sync.OnceValues(func() (pdf.Printer, error) {
+	return pdf.New(pdf.Plain(pdf.Options{CacheBytes: -1}))
 })
 
 // plain returns a printer without a cache and without compression, which the tests share:
 // loading the fonts takes most of the time of a small report.
-func plain(t testing.TB) *pdf.Printer {
+func plain(t testing.TB) pdf.Printer {
 	t.Helper()
 	p, err := newPlain()
 	if err != nil {
@@ -102,7 +102,7 @@ func plain(t testing.TB) *pdf.Printer {
 	return p
 }
 
-func render(t testing.TB, p *pdf.Printer, r rules.Print) []byte {
+func render(t testing.TB, p pdf.Printer, r rules.Print) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

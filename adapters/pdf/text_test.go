@@ -110,7 +110,7 @@ func TestFontDirAddsFonts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := printer(t, pdf.Options{FontDir: dir, CacheBytes: -1, Uncompressed: true})
+	p := printer(t, pdf.Plain(pdf.Options{FontDir: dir, CacheBytes: -1}))
 	doc := render(t, p, with(face))
 	check(t, doc)
 	if !strings.Contains(text(t, doc), face) {

@@ -32,9 +32,7 @@ import (
 )
 
 const (
-	// MaxSide is the length of the longer side of a picture, in pixels: 170 dpi for A4.
-	MaxSide = 2000
-
+	maxSide     = 2000 // the length of the longer side of a picture, in pixels: 170 dpi for A4
 	lessSide    = 1200 // of a page that takes too much memory otherwise: 100 dpi for A4
 	quality     = 85   // of the JPEG
 	restAfter   = 100 * time.Millisecond
@@ -107,7 +105,7 @@ func notDrawn(cause error) error {
 	}
 }
 
-// DrawPage returns the first page of a PDF of a tenant as a JPEG with at most MaxSide pixels
+// DrawPage returns the first page of a PDF of a tenant as a JPEG with at most 2,000 pixels
 // on each side. It reads at most verification.MaxDocumentBytes. ErrInvalid means that the file
 // is damaged, encrypted or takes too long or too much memory; this is remembered, too. The
 // pages of one tenant delay those of another by at most one page. DrawPage returns
@@ -187,7 +185,7 @@ func (d *Drawer) draw(ctx context.Context, raw []byte) (picture []byte, err erro
 	}()
 	late := time.AfterFunc(d.timeout, func() { stop(fmt.Errorf("it takes longer than %s", d.timeout)) })
 	defer late.Stop()
-	for _, side := range []int{MaxSide, lessSide} {
+	for _, side := range []int{maxSide, lessSide} {
 		if err = m.renew(); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,9 @@
 
 package pdfpage
 
+// MaxSide is the length of the longer side of a picture, in pixels.
+const MaxSide = maxSide
+
 // compiled is the library of all drawers of NewShared, as New makes it.
 var compiled = New(Options{}).cacheOfCode
 
