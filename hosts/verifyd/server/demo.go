@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 )
 
 type demo struct {

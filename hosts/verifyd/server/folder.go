@@ -22,7 +22,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 	"github.com/verifyd/verifyd/verification"
 )
 

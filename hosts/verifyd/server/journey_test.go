@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/clock"
-	"github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 

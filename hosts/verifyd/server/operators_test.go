@@ -23,7 +23,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

@@ -41,7 +41,7 @@ import (
 	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -105,7 +105,7 @@ func (l listener) url() string {
 
 // opened holds the files and folders that the settings name.
 type opened struct {
-	printer   *pdf.Printer
+	printer   pdf.Printer
 	documents verification.DocumentStore
 	ledger    verification.ErasureLedger // nil for none
 	keys      *token.Keys                // from the key file; nil without one
@@ -157,7 +157,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 	} else if l, ok := added.documents.(verification.ErasureLedger); ok {
 		o.ledger = l
 	}
-	if o.ledger == nil && !s.Memory {
+	if o.ledger == nil && !s.Memory && s.S3Endpoint == "" {
 		o.warnings = append(o.warnings, "no ledger of erasures: a database that is restored from a backup has again what was redacted since; set VERIFYD_BLOB_DIR or VERIFYD_S3_ENDPOINT")
 	}
 	if s.SigningKeyFile != "" {

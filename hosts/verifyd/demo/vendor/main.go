@@ -14,7 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 )
 
 func main() {

@@ -1,19 +1,14 @@
-// Package demo has the files of the built-in demo and the vendor that its checks call.
+// Package demo has the vendor that the checks of the built-in demo call.
 package demo
 
 import (
 	"bytes"
-	"embed"
 	"path"
 	"path/filepath"
 
+	"github.com/verifyd/verifyd/hosts/verifyd/demo"
 	"github.com/verifyd/verifyd/verification"
 )
-
-// Files is the bootstrap file and the files that it names.
-//
-//go:embed *.yaml *.csv
-var Files embed.FS
 
 // VendorAddr is the address of the vendor in the bootstrap file.
 const VendorAddr = "127.0.0.1:9090"
@@ -32,6 +27,6 @@ const (
 
 // Read returns a file of the demo, in which the vendor has the address vendor.
 func Read(name, vendor string) ([]byte, error) {
-	raw, err := Files.ReadFile(path.Clean(filepath.ToSlash(name)))
+	raw, err := demo.Files.ReadFile(path.Clean(filepath.ToSlash(name)))
 	return bytes.ReplaceAll(raw, []byte(VendorAddr), []byte(vendor)), err
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/clock"
-	"github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
 )
 
 func TestTheVendorAcceptsOnlyItsToken(t *testing.T) {
