@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"

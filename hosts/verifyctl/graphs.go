@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )

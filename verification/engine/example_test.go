@@ -18,7 +18,6 @@ import (
 	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/expression"
-	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/token"
@@ -530,13 +529,11 @@ func ExampleEngine_Versions() {
 	versions := must(s.Versions(ctx, acme, workflow, store.PageQuery{Limit: 2})).Data
 	after := must(s.Version(ctx, acme, workflow, versions[0].Hash))
 	before := must(s.Version(ctx, acme, workflow, versions[1].Hash))
-	fmt.Println(before.Number, after.Number)
-	for _, f := range graph.Compare(before.Definition, after.Definition).Fields {
-		fmt.Println(f.Path, f.Before, f.After)
-	}
+	fmt.Println(before.Number, before.Definition.Name)
+	fmt.Println(after.Number, after.Definition.Name)
 	// Output:
-	// 1 2
-	// name "Onboarding" "Account opening"
+	// 1 Onboarding
+	// 2 Account opening
 }
 
 func ExampleEngine_SetWebhook() {

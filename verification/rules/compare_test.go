@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification/workflow"
 )

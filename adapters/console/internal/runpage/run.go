@@ -14,9 +14,9 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
-	"github.com/verifyd/verifyd/adapters/graph"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"

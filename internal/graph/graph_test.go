@@ -16,7 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/adapters/graph"
+	library "github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -51,8 +52,11 @@ func TestDrawingsMatchTheirGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".mmd", graph.Mermaid(d.Definition))
-		golden(t, name+".dot", graph.DOT(d.Definition))
+		golden(t, name+".mmd", library.Mermaid(d.Definition))
+		golden(t, name+".dot", library.DOT(d.Definition))
+		if picture, err := library.SVG(d.Definition); err != nil || picture != svg(t, d.Definition, graph.Options{}) {
+			t.Errorf("%s: SVG differs from the picture without options, %v", name, err)
+		}
 	}
 }
 
@@ -61,7 +65,7 @@ func workflowFile(name string) string {
 	if name == "groups" {
 		return filepath.Join("testdata", "groups.yaml")
 	}
-	return filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
+	return filepath.Join("..", "..", "adapters", "definition", "testdata", "workflows", name+".yaml")
 }
 
 func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/adapters/definition"
-	"github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
