@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 )
 

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	library "github.com/verifyd/verifyd/adapters/graph"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/internal/graph"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -65,7 +65,7 @@ func workflowFile(name string) string {
 	if name == "groups" {
 		return filepath.Join("testdata", "groups.yaml")
 	}
-	return filepath.Join("..", "..", "adapters", "definition", "testdata", "workflows", name+".yaml")
+	return filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
 }
 
 func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"

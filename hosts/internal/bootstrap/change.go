@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

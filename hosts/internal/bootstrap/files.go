@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"

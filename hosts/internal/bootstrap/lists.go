@@ -3,8 +3,8 @@
 package bootstrap
 
 import (
-	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )

@@ -5,7 +5,7 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/verifyd/verifyd/adapters/definition"
+	"github.com/verifyd/verifyd/internal/definition"
 )
 
 // Read reads a file as definition.ReadBootstrap does. It returns the error of ctx soon

@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )

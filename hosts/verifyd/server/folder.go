@@ -17,12 +17,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/verification"
 )
 

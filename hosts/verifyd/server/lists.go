@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/definition"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
+	"github.com/verifyd/verifyd/internal/definition"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )
 

@@ -27,10 +27,10 @@ import (
 var schemas embed.FS
 
 const (
-	workflowSchema  = "https://github.com/verifyd/verifyd/adapters/definition/workflow.schema.json"
-	bootstrapSchema = "https://github.com/verifyd/verifyd/adapters/definition/bootstrap.schema.json"
-	providerSchema  = "https://github.com/verifyd/verifyd/adapters/definition/provider.schema.json"
-	casesSchema     = "https://github.com/verifyd/verifyd/adapters/definition/cases.schema.json"
+	workflowSchema  = "https://github.com/verifyd/verifyd/internal/definition/workflow.schema.json"
+	bootstrapSchema = "https://github.com/verifyd/verifyd/internal/definition/bootstrap.schema.json"
+	providerSchema  = "https://github.com/verifyd/verifyd/internal/definition/provider.schema.json"
+	casesSchema     = "https://github.com/verifyd/verifyd/internal/definition/cases.schema.json"
 )
 
 // dateLimit is the end of the location of the schema of a limit of a date.
