@@ -26,19 +26,19 @@ const (
 // expensive work if the run is large. A run whose size is not known is read in a worker slot; if
 // it is large, it is read again after the wait, because many may wait. A run that is driven alone
 // needs no slot.
-func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err error) {
-	if e.runner.Tries(j.Job) {
+func (j *job) acquireWork(ctx context.Context) (release func(), err error) {
+	if j.runner.Tries(j.Job) {
 		return func() {}, nil
 	}
-	if j.run.Size() <= largeRun && !e.knownLarge(j.ref) {
-		if release, err = e.runner.AcquireWorker(ctx, j.ref.Tenant); err != nil {
+	if j.run.Size() <= largeRun && !j.runs.knownLarge(j.ref) {
+		if release, err = j.runner.AcquireWorker(ctx, j.ref.Tenant); err != nil {
 			return nil, err
 		}
-		release = e.enter(j, release)
+		release = j.enter(release)
 		if j.run.Seq > 0 {
 			return release, nil
 		}
-		if err = e.reread(ctx, j); err == nil && j.run.Size() <= largeRun {
+		if err = j.reread(ctx); err == nil && j.run.Size() <= largeRun {
 			return release, nil
 		}
 		release()
@@ -47,21 +47,21 @@ func (e *Engine) acquireWork(ctx context.Context, j *job) (release func(), err e
 		}
 		j.run = rules.Run{}
 	}
-	leave, err := e.lanes.enter(ctx, j.ref)
+	leave, err := j.lanes.enter(ctx, j.ref)
 	if err != nil {
 		return nil, err
 	}
-	free, err := e.heavy.Acquire(ctx, string(j.ref.Tenant))
+	free, err := j.heavy.Acquire(ctx, string(j.ref.Tenant))
 	if err != nil {
 		leave()
 		return nil, err
 	}
-	return e.enter(j, func() { free(); leave() }), nil
+	return j.enter(func() { free(); leave() }), nil
 }
 
 // enter waits until no other run is driven alone. The run is driven until release is called.
-func (e *Engine) enter(j *job, slot func()) (release func()) {
-	leave := e.runner.Enter(j.Job)
+func (j *job) enter(slot func()) (release func()) {
+	leave := j.runner.Enter(j.Job)
 	return func() { leave(); slot() }
 }
 
@@ -86,7 +86,7 @@ func (s *session) admit(ctx context.Context, expensive bool) (release func(), er
 func (s *session) admitRead(ctx context.Context) (release func(), err error) {
 	_, known := s.runs.Get(s.ref)
 	if known || s.slot || s.waitless || s.external {
-		return s.admit(ctx, s.knownLarge(s.ref))
+		return s.admit(ctx, s.runs.knownLarge(s.ref))
 	}
 	free, err := s.loads.Acquire(ctx, string(s.ref.Tenant))
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *session) admitRead(ctx context.Context) (release func(), err error) {
 	began := s.ports.Clock.Now()
 	return func() {
 		rest := min(loadRests*s.ports.Clock.Now().Sub(began), maxLoadRest)
-		if rest > 0 && s.knownLarge(s.ref) {
+		if rest > 0 && s.runs.knownLarge(s.ref) {
 			s.ports.Clock.AfterFunc(rest, free)
 			return
 		}

@@ -115,7 +115,7 @@ func (s *session) providerCall(
 			if err != nil {
 				return verification.CheckResult{}, err
 			}
-			found, err := s.earlierRuns(ctx, r.Tenant, program, run, q)
+			found, err := earlierRuns(ctx, s.Engine, r.Tenant, program, run, q)
 			if err != nil {
 				return verification.CheckResult{}, err
 			}

@@ -105,9 +105,7 @@ func (s *session) refused(w rules.Wait, level slog.Level, reason string) {
 }
 
 // callbackCommand returns the command for the result of a callback.
-func callbackCommand(
-	w rules.Wait, r verification.CheckResult, as rules.RecordResult, c verification.Callback,
-) (rules.Command, error) {
+func callbackCommand(w rules.Wait, r verification.CheckResult, as rules.RecordResult, c verification.Callback) (rules.Command, error) {
 	if r.Outcome == verification.OutcomePending {
 		sum := sha256.Sum256(c.Body)
 		return rules.RecordCallback{WaitNumber: w.Number, Digest: hex.EncodeToString(sum[:16])}, nil

@@ -38,13 +38,14 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n rules
 	if err != nil {
 		return err
 	}
-	if err := e.redeliverable(ctx, t, run, n); err != nil {
+	sent := notices{e}
+	if err := sent.redeliverable(ctx, t, run, n); err != nil {
 		return err
 	}
 	// The ledger is written first: once the notice is queued, its first attempt may
 	// be written at any time.
-	unmark := e.markPending(ctx, t, n)
-	if err := e.queueNotice(ctx, ref, run, n); err != nil {
+	unmark := sent.markPending(ctx, t, n)
+	if err := sent.queueNotice(ctx, ref, run, n); err != nil {
 		unmark()
 		return fmt.Errorf("queue the notice %s: %w", n.ID(), err)
 	}
@@ -52,7 +53,7 @@ func (e *Engine) Redeliver(ctx context.Context, t verification.TenantID, n rules
 	return nil
 }
 
-func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
+func (e notices) redeliverable(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
 	if n.Seq != 0 {
 		if err := e.asksFor(ctx, t, run, n); err != nil {
 			return err
@@ -74,7 +75,7 @@ func (e *Engine) redeliverable(ctx context.Context, t verification.TenantID, run
 }
 
 // asksFor returns ErrConflict unless the version of the run asks for a notice of the event.
-func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
+func (e notices) asksFor(ctx context.Context, t verification.TenantID, run rules.Run, n rules.NoticeRef) error {
 	notice, err := e.noticeAt(ctx, t, n)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (e *Engine) asksFor(ctx context.Context, t verification.TenantID, run rules
 
 // queueNotice queues a notice of a run, in place of one that is
 // queued already. It repeats the append when a verdict is given at the same time.
-func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run rules.Run, n rules.NoticeRef) error {
+func (e notices) queueNotice(ctx context.Context, ref verification.RunRef, run rules.Run, n rules.NoticeRef) error {
 	for attempt := 1; ; attempt++ { // at most maxAttempts
 		now := e.now()
 		c := store.Commit{
@@ -106,7 +107,7 @@ func (e *Engine) queueNotice(ctx context.Context, ref verification.RunRef, run r
 
 // recordAttempt adds an attempt to the ledger. next is the time of the next attempt,
 // zero for none.
-func (e *Engine) recordAttempt(ctx context.Context, n rules.Notice, result error, next time.Time) {
+func (e notices) recordAttempt(ctx context.Context, n rules.Notice, result error, next time.Time) {
 	ref := rules.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
 	e.rewrite(ctx, n.Tenant, ref, func(old rules.Delivery, _ bool) (rules.Delivery, bool) {
 		return old.Attempted(n, result, next), true
@@ -114,7 +115,7 @@ func (e *Engine) recordAttempt(ctx context.Context, n rules.Notice, result error
 }
 
 // dropObsolete records that a notice that was attempted before is not attempted again.
-func (e *Engine) dropObsolete(ctx context.Context, n rules.Notice) {
+func (e notices) dropObsolete(ctx context.Context, n rules.Notice) {
 	ref := rules.NoticeRef{Run: n.Run.ID, Seq: n.Seq}
 	e.rewrite(ctx, n.Tenant, ref, func(old rules.Delivery, found bool) (rules.Delivery, bool) {
 		old.State, old.NextAt = rules.DeliveryFailed, time.Time{}
@@ -124,7 +125,7 @@ func (e *Engine) dropObsolete(ctx context.Context, n rules.Notice) {
 
 // markPending records that a notice was queued again, and returns a function that
 // undoes that. A notice without an attempt is not in the ledger.
-func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (unmark func()) {
+func (e notices) markPending(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (unmark func()) {
 	var before rules.Delivery
 	marked := e.rewrite(ctx, t, n, func(old rules.Delivery, found bool) (rules.Delivery, bool) {
 		before = old
@@ -142,7 +143,7 @@ func (e *Engine) markPending(ctx context.Context, t verification.TenantID, n rul
 // rewrite replaces the delivery of a notice by what change returns, unless ok is false.
 // It reports whether it did. A failure of the ledger is logged and delays nothing
 // else.
-func (e *Engine) rewrite(
+func (e notices) rewrite(
 	ctx context.Context, t verification.TenantID, n rules.NoticeRef,
 	change func(old rules.Delivery, found bool) (next rules.Delivery, ok bool),
 ) bool {

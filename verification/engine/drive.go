@@ -36,8 +36,8 @@ type callResult struct {
 
 // drive drives a run until no further pass is needed. o is the result of a call that
 // another goroutine has made.
-func (e *Engine) drive(j *job, o callResult) {
-	for e.drivePass(j, o) && e.runner.Driven(j.Job, j.released) {
+func (j *job) drive(o callResult) {
+	for j.drivePass(o) && j.runner.Driven(j.Job, j.released) {
 		j.run, o = rules.Run{}, callResult{}
 	}
 }
@@ -46,26 +46,26 @@ func (e *Engine) drive(j *job, o callResult) {
 // append for each step. It holds one slot while it works on the run (see acquireWork) and call slots
 // while a provider is called, never both. done is false if another goroutine drives the run on,
 // because a call took too long or was interrupted.
-func (e *Engine) drivePass(j *job, o callResult) (done bool) {
+func (j *job) drivePass(o callResult) (done bool) {
 	defer func() {
 		if done { // otherwise the run belongs to the other goroutine
-			e.endCalls(j)
+			j.endCalls()
 		}
 	}()
 	for { // until the run waits or ends, or its context does
-		kind, err := e.workOn(j, o)
+		kind, err := j.workOn(o)
 		switch {
 		case err == nil && kind == rules.TaskNone:
 			return true
 		case err == nil:
 			var until time.Time
-			if o, until, done = e.nextResult(j); !done {
+			if o, until, done = j.nextResult(); !done {
 				return false
 			}
 			if until.IsZero() {
 				continue
 			}
-			err := e.waitUntil(j, until)
+			err := j.waitUntil(until)
 			switch {
 			case err == nil:
 				return true
@@ -77,13 +77,13 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 			continue
 		case errors.Is(err, runner.ErrHandOver):
 			j.released = true
-		case e.savesLater(j, &o, err):
+		case j.savesLater(&o, err):
 			continue
 		case verification.LackingOf(err) != nil:
-			e.leave(j, verification.LackingOf(err))
-		case e.runner.Context().Err() == nil && j.Context().Err() == nil:
+			j.leave(verification.LackingOf(err))
+		case j.runner.Context().Err() == nil && j.Context().Err() == nil:
 			// When the lease ends, the run is taken from the queue again.
-			e.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
+			j.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 		}
 		return true
 	}
@@ -91,31 +91,31 @@ func (e *Engine) drivePass(j *job, o callResult) (done bool) {
 
 // workOn drives the run to its next provider call, and returns the kind of the call,
 // or TaskNone when there is nothing more to do now.
-func (e *Engine) workOn(j *job, o callResult) (rules.TaskKind, error) {
+func (j *job) workOn(o callResult) (rules.TaskKind, error) {
 	defer o.entry.Leave()
-	if o.err == nil && o.lacking != nil && e.waitsForOthers(j) {
+	if o.err == nil && o.lacking != nil && j.waitsForOthers() {
 		o.err = o.lacking
 	}
 	if o.err != nil {
 		return rules.TaskNone, o.err
 	}
-	ctx := e.runner.Context()
+	ctx := j.runner.Context()
 	j.waitless = true // it waits for no slot beside the one for the run
-	defer func() { j.waitless = e.runner.Tries(j.Job) }()
-	release, err := e.acquireWork(ctx, j)
+	defer func() { j.waitless = j.runner.Tries(j.Job) }()
+	release, err := j.acquireWork(ctx)
 	if err != nil {
 		return rules.TaskNone, err
 	}
 	defer release()
 	c := o.command
 	for range maxAttempts {
-		if c == nil && e.runner.Closing() && !j.calls.any() {
+		if c == nil && j.runner.Closing() && !j.calls.any() {
 			return rules.TaskNone, runner.ErrHandOver
 		}
 		wait := numberOf(&j.run, c)
-		kind, err := e.step(ctx, j, c)
+		kind, err := j.step(ctx, c)
 		if errors.Is(err, verification.ErrConflict) {
-			if err := e.reread(ctx, j); err != nil {
+			if err := j.reread(ctx); err != nil {
 				return rules.TaskNone, err
 			}
 			if !stillWanted(c, wait, j.run) {
@@ -172,28 +172,28 @@ func stepOf(c rules.Command) verification.NodeID {
 // step decides c on the run, or the command that the run needs next when c is nil.
 // It returns TaskRedispatch when another step follows, and otherwise what workOn
 // returns.
-func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskKind, error) {
+func (j *job) step(ctx context.Context, c rules.Command) (rules.TaskKind, error) {
 	if j.run.Seq == 0 {
-		if err := e.reread(ctx, j); err != nil {
+		if err := j.reread(ctx); err != nil {
 			return rules.TaskNone, err
 		}
 	}
 	poisoned := false
 	if c == nil {
-		switch task := j.run.Task(e.now()); task.Kind {
+		switch task := j.run.Task(j.now()); task.Kind {
 		case rules.TaskNone:
-			return rules.TaskNone, e.finishWork(j)
+			return rules.TaskNone, j.finishWork()
 		case rules.TaskWait:
-			return rules.TaskNone, e.waitUntil(j, task.At)
+			return rules.TaskNone, j.waitUntil(task.At)
 		case rules.TaskCheck, rules.TaskPoll:
-			w, lacking := e.lacksAny(j.ref.Tenant, &j.run)
+			w, lacking := j.lacksAny(j.ref.Tenant, &j.run)
 			switch {
 			case j.isPoison():
 				poisoned = true
 				c = rules.Abort{Node: w.Node, Cause: "the hosts that drove the run, and nothing else, stopped before they saved anything"}
 			case lacking == nil:
 				return task.Kind, nil
-			case e.waitsForOthers(j):
+			case j.waitsForOthers():
 				return rules.TaskNone, lacking
 			default:
 				c = rules.RecordFailure{Node: w.Node, Dispatch: w.Dispatch, Permanent: true, Cause: lacking.Error()}
@@ -202,7 +202,7 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 			c = rules.Redispatch{}
 		}
 	}
-	now := e.now()
+	now := j.now()
 	events, after, err := j.session.decide(ctx, c, now)
 	if err != nil {
 		return rules.TaskNone, err
@@ -215,18 +215,18 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 				j.calls.notBefore(j.run, result.Node, at)
 				return rules.TaskPoll, nil
 			}
-			return rules.TaskNone, e.waitUntil(j, at)
+			return rules.TaskNone, j.waitUntil(at)
 		}
 		return rules.TaskNone, errNoProgress
 	}
-	if err := e.saveStep(j, after, events); err != nil {
+	if err := j.saveStep(after, events); err != nil {
 		return rules.TaskNone, err
 	}
 	if poisoned {
-		e.opt.Observer.RunPoisoned()
-		e.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
+		j.opt.Observer.RunPoisoned()
+		j.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
 	}
-	if drivable(after.Task(e.now())) || j.calls.any() && after.Ended == "" {
+	if drivable(after.Task(j.now())) || j.calls.any() && after.Ended == "" {
 		return rules.TaskRedispatch, nil
 	}
 	return rules.TaskNone, nil
@@ -236,7 +236,7 @@ func (e *Engine) step(ctx context.Context, j *job, c rules.Command) (rules.TaskK
 // ended instead.
 func (j *job) isPoison() bool { return j.work != nil && j.work.Alone >= runner.MaxAlone }
 
-func (e *Engine) reread(ctx context.Context, j *job) error {
+func (j *job) reread(ctx context.Context) error {
 	if err := j.session.reload(ctx); err != nil {
 		return err
 	}
@@ -245,12 +245,12 @@ func (e *Engine) reread(ctx context.Context, j *job) error {
 
 // saveStep appends events. The first append of a run that was taken from the queue
 // always renews its lease, so that the queue counts no lost leases.
-func (e *Engine) saveStep(j *job, after rules.Run, events []rules.Event) error {
+func (j *job) saveStep(after rules.Run, events []rules.Event) error {
 	err := j.Save(func() error {
-		now := e.ports.Clock.Now()
+		now := j.ports.Clock.Now()
 		young := j.LeaseIsYoung(now)
-		left := e.leaveNext(j.ref, after)
-		historyOnly, err := j.session.save(e.runner.Context(), after, events, lease{held: true, young: young && j.work == nil})
+		left := j.leaveNext(j.ref, after)
+		historyOnly, err := j.session.save(j.runner.Context(), after, events, lease{held: true, young: young && j.work == nil})
 		if err != nil {
 			return err
 		}
@@ -264,31 +264,31 @@ func (e *Engine) saveStep(j *job, after rules.Run, events []rules.Event) error {
 		return nil
 	})
 	if err == nil {
-		e.runner.EndTrial(j.Job)
+		j.runner.EndTrial(j.Job)
 	}
 	return err
 }
 
 // finishWork removes the work of a run that needs nothing from the queue.
-func (e *Engine) finishWork(j *job) error {
+func (j *job) finishWork() error {
 	if j.work == nil {
 		return nil
 	}
 	w := *j.work
 	j.work = nil
-	return j.Save(func() error { return e.ports.Store.Finish(e.runner.Context(), w) })
+	return j.Save(func() error { return j.ports.Store.Finish(j.runner.Context(), w) })
 }
 
 // waitUntil queues the run for a time without adding to its history.
-func (e *Engine) waitUntil(j *job, at time.Time) error {
+func (j *job) waitUntil(at time.Time) error {
 	return j.Save(func() error {
-		c := store.Commit{Summary: j.run.Summary(), Work: store.AdvanceAt(at), Hold: e.runner.Keeps(at, e.now())}
-		if err := e.store.Append(e.runner.Context(), j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
+		c := store.Commit{Summary: j.run.Summary(), Work: store.AdvanceAt(at), Hold: j.runner.Keeps(at, j.now())}
+		if err := j.store.Append(j.runner.Context(), j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
 			return err
 		}
 		j.work = nil
 		j.LeaseEnded()
-		e.runner.Nudge(at)
+		j.runner.Nudge(at)
 		return nil
 	})
 }

@@ -32,7 +32,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 			return nil
 		},
 	}
-	e.loads, e.runs = fair.NewLimiter(2, 1), newRunCache(1<<20)
+	e.loads, e.runs = fair.NewLimiter(2, 1), newRunCache(1<<20, e.lanes)
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	run := rules.Run{ID: ref.Run, Started: rules.Started{Input: make(verification.Data, largeRun)}}
 	for _, large := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now = now.Add(10 * time.Millisecond); large {
-			e.remember(ref, run)
+			e.runs.remember(ref, run)
 		}
 		release()
 		next, ok := e.loads.TryAcquireN("t", 1)
@@ -67,7 +67,7 @@ func TestASlotRestsAfterTheFirstReadOfALargeRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	now = now.Add(10 * time.Second) // the store did not respond for some time
-	e.remember(ref, run)
+	e.runs.remember(ref, run)
 	release()
 	if rest != maxLoadRest {
 		t.Errorf("the slot rests for %s after a read of 10 s, want %s", rest, maxLoadRest)
@@ -80,7 +80,7 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	started := rules.Started{VersionHash: "v", Input: make(verification.Data, largeRun)}
 	e := idleEngine()
-	e.runs = newRunCache(1 << 20)
+	e.runs = newRunCache(1<<20, e.lanes)
 	runs := &mock.RunStoreMock{
 		LoadFunc: func(context.Context, verification.TenantID, verification.RunID, int) ([]rules.Event, error) {
 			return []rules.Event{{Fact: started}}, nil
@@ -95,7 +95,7 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 	for _, name := range []string{"unknown", "known"} {
 		j := &job{session: session{Engine: e, ref: ref, waitless: true}}
 		j.program.Version.Hash = started.VersionHash
-		release, err := e.acquireWork(ctx, j)
+		release, err := j.acquireWork(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestARunThatWaitsHasNoLease(t *testing.T) {
 	ref := verification.RunRef{Tenant: "t", Run: "r"}
 	j := &job{Job: e.runner.Reserve(ref), session: session{Engine: e, ref: ref}}
 	j.LeaseBegan(time.Unix(0, 1))
-	if err := e.waitUntil(j, time.Unix(1, 0)); err != nil {
+	if err := j.waitUntil(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if j.HasLease() {

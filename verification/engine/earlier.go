@@ -73,61 +73,74 @@ type candidate struct {
 	unsure []facts.EarlierWord      // whose keys it has
 }
 
+// earlierSearch is a search for the other runs of the person or company of a run.
+type earlierSearch struct {
+	*Engine
+
+	tenant verification.TenantID
+	now    time.Time
+	all    map[verification.RunID]*candidate
+	found  verification.EarlierRuns
+}
+
 // earlierRuns finds the other runs of the person or company of a run.
-func (e *Engine) earlierRuns(
-	ctx context.Context, t verification.TenantID, p workflow.Program, r rules.Run, q verification.EarlierQuery,
-) (found verification.EarlierRuns, err error) {
+func earlierRuns(
+	ctx context.Context, e *Engine, t verification.TenantID, p workflow.Program, r rules.Run, q verification.EarlierQuery,
+) (verification.EarlierRuns, error) {
+	s := earlierSearch{Engine: e, tenant: t, now: e.now(), all: map[verification.RunID]*candidate{}}
+	err := s.find(ctx, p, r, q)
+	return s.found, err
+}
+
+func (e *earlierSearch) find(ctx context.Context, p workflow.Program, r rules.Run, q verification.EarlierQuery) error {
 	if asksByWord(q) && !e.Searches() {
-		return found, verification.Permanent(errNoSearchKey)
+		return verification.Permanent(errNoSearchKey)
 	}
-	all := map[verification.RunID]*candidate{}
 	look := func(by store.RunQuery, add func(*candidate)) error {
-		incomplete, err := e.eachEarlier(ctx, t, by, func(s rules.Summary) {
-			if s.ID == r.ID || !s.MatchesEarlier(q, by.Now) {
+		by.Now = e.now
+		return e.each(ctx, by, func(s rules.Summary) {
+			if s.ID == r.ID || !s.MatchesEarlier(q, e.now) {
 				return
 			}
-			if all[s.ID] == nil {
-				all[s.ID] = &candidate{Summary: s}
+			if e.all[s.ID] == nil {
+				e.all[s.ID] = &candidate{Summary: s}
 			}
-			add(all[s.ID])
+			add(e.all[s.ID])
 		})
-		found.Incomplete = found.Incomplete || incomplete
-		return err
 	}
-	now := e.now()
 	if reference := r.Started.ReferenceID; slices.Contains(q.By, verification.EarlierReference) && reference != rules.RedactedReference {
-		query := store.RunQuery{ReferenceID: reference, Rejected: q.Rejected && !q.Failed && len(q.Outcomes) == 0, Now: now}
+		query := store.RunQuery{ReferenceID: reference, Rejected: q.Rejected && !q.Failed && len(q.Outcomes) == 0}
 		err := look(query, func(c *candidate) { c.by = append(c.by, verification.EarlierReference) })
 		if err != nil {
-			return found, err
+			return err
 		}
 	}
 	words := slices.DeleteFunc(facts.EarlierWords(p, r), func(w facts.EarlierWord) bool { return !slices.Contains(q.By, w.By) })
 	for _, by := range q.By {
 		has := func(w facts.EarlierWord) bool { return w.By == by }
-		if by != verification.EarlierReference && !slices.ContainsFunc(words, has) && !slices.Contains(found.NotCompared, by) {
-			found.NotCompared = append(found.NotCompared, by)
+		if by != verification.EarlierReference && !slices.ContainsFunc(words, has) && !slices.Contains(e.found.NotCompared, by) {
+			e.found.NotCompared = append(e.found.NotCompared, by)
 		}
 	}
 	if len(words) > maxEarlierWords {
-		words, found.Incomplete = words[:maxEarlierWords], true
+		words, e.found.Incomplete = words[:maxEarlierWords], true
 	}
 	for _, w := range words {
-		keys := e.SearchKeys(t, []facts.SearchWord{w.Key})
-		if err := look(store.RunQuery{Keys: keys, Now: now}, func(c *candidate) { c.unsure = append(c.unsure, w) }); err != nil {
-			return found, err
+		keys := e.SearchKeys(e.tenant, []facts.SearchWord{w.Key})
+		if err := look(store.RunQuery{Keys: keys}, func(c *candidate) { c.unsure = append(c.unsure, w) }); err != nil {
+			return err
 		}
 	}
-	return found, e.settleEarlier(ctx, t, all, &found, now)
+	return e.settle(ctx)
 }
 
-// eachEarlier calls f with the runs that a query selects, the newest first. incomplete says that there are more
-// than it looks at.
-func (e *Engine) eachEarlier(ctx context.Context, t verification.TenantID, q store.RunQuery, f func(rules.Summary)) (incomplete bool, err error) {
+// each calls f with the runs that a query selects, the newest first. The search is incomplete if there are more than it
+// looks at.
+func (e *earlierSearch) each(ctx context.Context, q store.RunQuery, f func(rules.Summary)) error {
 	for q.Limit = store.MaxLimit; ; q.Offset += q.Limit {
-		page, err := e.ports.Store.List(ctx, t, q)
+		page, err := e.ports.Store.List(ctx, e.tenant, q)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, s := range page.Data {
 			f(s)
@@ -135,19 +148,18 @@ func (e *Engine) eachEarlier(ctx context.Context, t verification.TenantID, q sto
 		seen := q.Offset + len(page.Data)
 		switch {
 		case page.Total > maxEarlierFound:
-			return true, nil // the newest will do
+			e.found.Incomplete = true
+			return nil // the newest will do
 		case seen >= page.Total || len(page.Data) == 0:
-			return false, nil
+			return nil
 		}
 	}
 }
 
-// settleEarlier sets the runs that have been found. Those that have the key of a number or a person are read: others
+// settle sets the runs that have been found. Those that have the key of a number or a person are read: others
 // may have it, too, such as a phone number.
-func (e *Engine) settleEarlier(
-	ctx context.Context, t verification.TenantID, all map[verification.RunID]*candidate, found *verification.EarlierRuns, now time.Time,
-) error {
-	order := slices.SortedFunc(maps.Values(all), func(a, b *candidate) int {
+func (e *earlierSearch) settle(ctx context.Context) error {
+	found, order := &e.found, slices.SortedFunc(maps.Values(e.all), func(a, b *candidate) int {
 		if store.Newer(a.Summary, b.Summary) {
 			return -1
 		}
@@ -158,7 +170,7 @@ func (e *Engine) settleEarlier(
 		if len(c.unsure) > 0 {
 			if read++; read > maxEarlierRead {
 				found.Incomplete = true
-			} else if err := e.compareEarlier(ctx, t, c, found); err != nil {
+			} else if err := e.compare(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -168,16 +180,16 @@ func (e *Engine) settleEarlier(
 		found.Total++
 		if len(found.Runs) < maxEarlierRuns {
 			found.Runs = append(found.Runs, verification.EarlierRun{
-				Run: c.ID, By: c.by, Outcome: c.Outcome, Decision: string(c.DecisionAt(now)), EndedAt: c.CompletedAt,
+				Run: c.ID, By: c.by, Outcome: c.Outcome, Decision: string(c.DecisionAt(e.now)), EndedAt: c.CompletedAt,
 			})
 		}
 	}
 	return nil
 }
 
-// compareEarlier adds by what else a run is the same, as far as this host can tell.
-func (e *Engine) compareEarlier(ctx context.Context, t verification.TenantID, c *candidate, found *verification.EarlierRuns) error {
-	events, err := e.ports.Store.Load(ctx, t, c.ID, 0)
+// compare adds by what else a run is the same, as far as this host can tell.
+func (e *earlierSearch) compare(ctx context.Context, c *candidate) error {
+	events, err := e.ports.Store.Load(ctx, e.tenant, c.ID, 0)
 	if errors.Is(err, verification.ErrNotFound) { // it was deleted since
 		c.by = nil
 		return nil
@@ -190,9 +202,9 @@ func (e *Engine) compareEarlier(ctx context.Context, t verification.TenantID, c 
 		c.by = nil
 		return nil
 	}
-	p, err := e.program(ctx, programKey{t, run.Started.Workflow, run.Started.VersionHash})
+	p, err := e.program(ctx, programKey{e.tenant, run.Started.Workflow, run.Started.VersionHash})
 	if verification.LackingOf(err) != nil {
-		found.Incomplete = true
+		e.found.Incomplete = true
 		return nil //nolint:nilerr // another host may know the version
 	}
 	if err != nil {
@@ -260,7 +272,7 @@ func (s *session) rejectedBefore(ctx context.Context, after rules.Run) (before r
 	if s.Searches() {
 		q.By = append(q.By, verification.EarlierNumber, verification.EarlierPerson)
 	}
-	found, err := s.earlierRuns(ctx, s.ref.Tenant, s.program, after, q)
+	found, err := earlierRuns(ctx, s.Engine, s.ref.Tenant, s.program, after, q)
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("a run needs a verdict, and earlier rejections were not looked up", "run", s.ref.Run, "tenant", s.ref.Tenant, "error", err)
 		s.opt.Observer.RejectionsUnknown()

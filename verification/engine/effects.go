@@ -61,9 +61,7 @@ type lease struct {
 // save appends events and carries out the effects that this host can; s then has
 // the run after them. A run that is driven here keeps its lease while it continues.
 // historyOnly reports that the append changed neither the summary nor the queue.
-func (s *session) save(
-	ctx context.Context, after rules.Run, events []rules.Event, l lease,
-) (historyOnly bool, err error) {
+func (s *session) save(ctx context.Context, after rules.Run, events []rules.Event, l lease) (historyOnly bool, err error) {
 	now, before := s.now(), s.run
 	c := store.NewCommit(before, after, events, s.location(after.Started.Zone))
 	c.Summary = s.withBrief(c.Summary, after)
@@ -116,7 +114,7 @@ func queueNext(s *session, c *store.Commit, after rules.Run, l lease, now time.T
 func carryOut(s *session, after rules.Run, c store.Commit) {
 	before := s.run
 	s.run, s.fresh = after, true
-	s.remember(s.ref, after)
+	s.runs.remember(s.ref, after)
 	s.lines.reportFailures(s.ref, &before, c.Events)
 	// The names of reviewers are kept from metrics.
 	counted, named := c.Measures, func(m store.Measure) bool { return m.Name == store.MeasureVerdictBy }

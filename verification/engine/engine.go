@@ -161,7 +161,7 @@ type Engine struct {
 
 	programs    *lru.Cache[programKey, workflow.Program]
 	workflows   *lru.Cache[workflowKey, workflow.Workflow]
-	runs        *lru.Cache[verification.RunRef, rules.Run]
+	runs        runCache
 	credentials *fair.Gate[credential, knownAccount]
 	watch       *watchers
 	lines       *limitedLog
@@ -214,19 +214,19 @@ func New(p Ports, o Options) (*Engine, error) {
 	if !ok {
 		activity = noop{}
 	}
-	serving := make(chan struct{})
+	serving, lanes := make(chan struct{}), newLanes()
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activity,
 		store:       p.Store,
 		programs:    lru.New[programKey](maxPrograms, maxProgram, workflow.Program.Size),
 		workflows:   newWorkflowCache(),
-		runs:        newRunCache(o.CacheBytes).Aging(p.Clock.AfterFunc),
+		runs:        newRunCache(o.CacheBytes, lanes),
 		credentials: newCredentialGate(),
 		watch:       &watchers{},
 		lines:       newLimitedLog(o.Log, p.Clock.Now),
 		heavy:       fair.NewLimiter(maxHeavy, 1),
 		loads:       fair.NewLimiter(maxLoads, tenantLoads),
-		lanes:       newLanes(),
+		lanes:       lanes,
 		zones:       newZones(),
 		erasures:    &erasures{of: map[verification.RunRef]erasing{}},
 		locations:   lru.New[string](maxLocations, 1, func(*time.Location) int { return 1 }),
@@ -236,6 +236,7 @@ func New(p Ports, o Options) (*Engine, error) {
 		begun:       sync.OnceFunc(func() { close(serving) }),
 		serving:     serving,
 	}
+	e.runs.Aging(p.Clock.AfterFunc)
 	if _, manual := p.Clock.(verification.ActivityTracker); !manual { // whose time does not measure work
 		e.heavy.Rest(heavyRests, 0, p.Clock)
 	}
@@ -244,10 +245,6 @@ func New(p Ports, o Options) (*Engine, error) {
 		e.runner = newRunner(e)
 	}
 	return e, nil
-}
-
-func newRunCache(bytes int) *lru.Cache[verification.RunRef, rules.Run] {
-	return lru.New[verification.RunRef](bytes, largeRun, func(r rules.Run) int { return r.Size() })
 }
 
 // Serve carries out queued work until ctx ends: it drives runs that are due, records

@@ -81,9 +81,12 @@ func (e *Engine) PendingRedactions() (n int, oldest time.Time) {
 	return len(e.erasures.of), oldest
 }
 
+// eraser removes what runs have beside the store.
+type eraser struct{ *Engine }
+
 // eraseRun removes what a redacted run has beside the store, or the uploads of another run that no answer can
 // name any more. It is repeated until it has succeeded, and until a redaction is complete.
-func (e *Engine) eraseRun(ctx context.Context, w store.Work) error {
+func (e eraser) eraseRun(ctx context.Context, w store.Work) error {
 	log := e.log.With("run", w.Run, "tenant", w.Tenant)
 	if w.Lost >= runner.MaxLost {
 		log.Error("data beside the store not removed: the hosts that tried kept stopping; the next attempt is in an hour")
@@ -111,7 +114,7 @@ func (e *Engine) eraseRun(ctx context.Context, w store.Work) error {
 }
 
 // erase is one attempt. again is the time of the next one; zero if the work is done.
-func (e *Engine) erase(ctx context.Context, w store.Work) (again time.Time, err error) {
+func (e eraser) erase(ctx context.Context, w store.Work) (again time.Time, err error) {
 	history, err := e.ports.Store.Load(ctx, w.Tenant, w.Run, 0)
 	if errors.Is(err, verification.ErrNotFound) { // it was deleted
 		e.erasures.done(w.RunRef)
@@ -158,7 +161,7 @@ func (e *Engine) erase(ctx context.Context, w store.Work) (again time.Time, err 
 
 // beginErasing removes the documents of a redacted run, sees to it that the ledger has the redaction, and returns the
 // mark of Removals.
-func (e *Engine) beginErasing(ctx context.Context, ref verification.RunRef) (mark int64, err error) {
+func (e eraser) beginErasing(ctx context.Context, ref verification.RunRef) (mark int64, err error) {
 	if e.ports.Documents != nil {
 		if err := e.ports.Documents.RemoveDocuments(ctx, ref); err != nil {
 			return 0, err
@@ -174,7 +177,7 @@ func (e *Engine) beginErasing(ctx context.Context, ref verification.RunRef) (mar
 }
 
 // erased records that the redaction of a run is complete, which ends the work.
-func (e *Engine) erased(ctx context.Context, ref verification.RunRef, run rules.Run) error {
+func (e eraser) erased(ctx context.Context, ref verification.RunRef, run rules.Run) error {
 	events := rules.RecordErased(run, e.now())
 	after := run.EvolveAll(events)
 	if err := e.ports.Store.Append(ctx, ref.Tenant, ref.Run, run.Seq, store.Commit{
@@ -187,7 +190,7 @@ func (e *Engine) erased(ctx context.Context, ref verification.RunRef, run rules.
 }
 
 // removeUnused removes documents of a run.
-func (e *Engine) removeUnused(ctx context.Context, ref verification.RunRef, ids []string) error {
+func (e eraser) removeUnused(ctx context.Context, ref verification.RunRef, ids []string) error {
 	if e.ports.Documents == nil {
 		return nil
 	}

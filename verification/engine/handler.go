@@ -27,7 +27,7 @@ func newRunner(e *Engine) *runner.Runner {
 }
 
 func (h handler) Drive(j *runner.Job) {
-	h.e.drive(&job{Job: j, session: session{Engine: h.e, ref: j.Ref}, work: j.Work}, callResult{})
+	(&job{Job: j, session: session{Engine: h.e, ref: j.Ref}, work: j.Work}).drive(callResult{})
 }
 
 func (h handler) Do(ctx context.Context, w store.Work) error {
@@ -35,7 +35,7 @@ func (h handler) Do(ctx context.Context, w store.Work) error {
 	case store.WorkRecheck:
 		return h.e.rescreening.recheckRuns(ctx, w)
 	case store.WorkErase:
-		return h.e.eraseRun(ctx, w)
+		return eraser{h.e}.eraseRun(ctx, w)
 	case store.WorkAdvance, store.WorkAnnounce, store.WorkExpire, store.WorkRescreen, store.WorkRetain: // which Retain takes
 	}
 	return h.e.expireRun(ctx, w)
@@ -47,7 +47,7 @@ func (h handler) Webhook(ctx context.Context, t verification.TenantID, id verifi
 }
 
 func (h handler) Notify(ctx context.Context, w store.Work, url string) error {
-	return h.e.notify(ctx, w, url)
+	return notices{h.e}.notify(ctx, w, url)
 }
 
 func (h handler) Rescreen(began time.Time) (next time.Time) {

@@ -59,9 +59,9 @@ func (j *job) leftAt(now time.Time) time.Time {
 
 // waitsForOthers reports whether a run whose next step this host cannot carry out still waits for
 // another host.
-func (e *Engine) waitsForOthers(j *job) bool {
-	now := e.now()
-	return now.Sub(j.leftAt(now)) < e.opt.ProviderWait
+func (j *job) waitsForOthers() bool {
+	now := j.now()
+	return now.Sub(j.leftAt(now)) < j.opt.ProviderWait
 }
 
 // leaveNext reports whether this host lacks what the next step of a run needs. The run
@@ -84,30 +84,30 @@ func (e *Engine) leaveNext(ref verification.RunRef, after rules.Run) bool {
 
 // leave returns a run to the queue for other hosts, because of an error that
 // verification.Lacking has marked.
-func (e *Engine) leave(j *job, lacking error) {
+func (j *job) leave(lacking error) {
 	if j.work == nil && !j.HasLease() {
 		return // it was saved without a lease
 	}
-	now := e.now()
+	now := j.now()
 	w := store.Work{WorkKey: store.WorkKey{Kind: store.WorkAdvance}, RunRef: j.ref}
 	if j.work != nil {
 		w = *j.work
 	}
 	w.LeftAt = j.leftAt(now)
 	due, until := now, now.Add(min(max(now.Sub(w.LeftAt), minLeft), maxLeft))
-	if end := w.LeftAt.Add(e.opt.ProviderWait); end.After(now) && end.Before(until) {
+	if end := w.LeftAt.Add(j.opt.ProviderWait); end.After(now) && end.Before(until) {
 		until = end
 	}
-	if !e.runner.Leave(j.ref, until) {
+	if !j.runner.Leave(j.ref, until) {
 		due = now.Add(maxLeft) // for every host
 	}
 	j.work = nil
 	j.LeaseEnded()
-	release := func() error { return e.ports.Store.Release(e.runner.Context(), []store.Work{w}, due) }
+	release := func() error { return j.ports.Store.Release(j.runner.Context(), []store.Work{w}, due) }
 	if err := j.Save(release); err != nil {
-		e.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
+		j.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 	}
-	e.reportLeft(j.ref, j.run.Wait(), lacking, w.LeftAt)
+	j.reportLeft(j.ref, j.run.Wait(), lacking, w.LeftAt)
 }
 
 // reportLeft counts and logs that this host leaves a run to other hosts.

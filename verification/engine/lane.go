@@ -124,7 +124,7 @@ func (l *lanes) replace(ref verification.RunRef, in *lane, run rules.Run) {
 // takeTurn waits for the turn of a command on the run of s, or of a read of it from its beginning, if the run is large, unless s
 // has the turn or must not wait. s then has the run as the command before left it.
 func (s *session) takeTurn(ctx context.Context, command bool) (leave func(), err error) {
-	if s.turn || s.slot || s.waitless || s.external || !s.knownLarge(s.ref) || !command && s.newest().Seq > 0 {
+	if s.turn || s.slot || s.waitless || s.external || !s.runs.knownLarge(s.ref) || !command && s.newest().Seq > 0 {
 		return func() {}, nil
 	}
 	out, err := s.lanes.enter(ctx, s.ref)
@@ -147,7 +147,7 @@ func (s *session) admitReload(ctx context.Context) (release func(), err error) {
 	}
 	if s.newest().Seq > 0 {
 		leave()
-		if s.turn || s.slot || s.waitless || s.external || !s.knownLarge(s.ref) {
+		if s.turn || s.slot || s.waitless || s.external || !s.runs.knownLarge(s.ref) {
 			return func() {}, nil
 		}
 		in, out := s.lanes.use(s.ref)

@@ -19,9 +19,12 @@ import (
 // errStopped is the error of attempts whose hosts stopped before they ended.
 var errStopped = errors.New("the hosts that sent the notice kept stopping")
 
+// notices are the notices of an engine, and what it records of their delivery.
+type notices struct{ *Engine }
+
 // notify makes one attempt, and schedules the next one if it fails. It returns the
 // error of the attempt.
-func (e *Engine) notify(ctx context.Context, w store.Work, url string) error {
+func (e notices) notify(ctx context.Context, w store.Work, url string) error {
 	result, err := e.attempt(ctx, w, url)
 	if err != nil && ctx.Err() == nil {
 		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
@@ -31,7 +34,7 @@ func (e *Engine) notify(ctx context.Context, w store.Work, url string) error {
 
 // attempt returns the result of the Notifier. err is not nil when the attempt could
 // not be made or recorded: it is repeated when the lease of the work ends.
-func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result, err error) {
+func (e notices) attempt(ctx context.Context, w store.Work, url string) (result, err error) {
 	if url == "" || e.ports.Notifier == nil {
 		return nil, e.ports.Store.Finish(ctx, w)
 	}
@@ -77,7 +80,7 @@ func (e *Engine) attempt(ctx context.Context, w store.Work, url string) (result,
 
 // openNotice returns the notice of a piece of work, without its URL. The work of an obsolete
 // notice is finished.
-func (e *Engine) openNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
+func (e notices) openNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
 	release, err := e.runner.AcquireNotice(ctx, w.Tenant)
 	if err != nil {
 		return n, err
@@ -91,7 +94,7 @@ func (e *Engine) openNotice(ctx context.Context, w store.Work) (n rules.Notice, 
 }
 
 // newNotice returns the notice of a piece of work, without its URL.
-func (e *Engine) newNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
+func (e notices) newNotice(ctx context.Context, w store.Work) (n rules.Notice, err error) {
 	if w.Seq == 0 {
 		run, err := e.load(ctx, w.RunRef)
 		if err != nil {
@@ -106,8 +109,8 @@ func (e *Engine) newNotice(ctx context.Context, w store.Work) (n rules.Notice, e
 }
 
 // noticeAt returns the notice of an event: see rules.NewNotice.
-func (e *Engine) noticeAt(ctx context.Context, t verification.TenantID, ref rules.NoticeRef) (rules.Notice, error) {
-	release, err := (&session{Engine: e, ref: verification.RunRef{Tenant: t, Run: ref.Run}}).admitRead(ctx)
+func (e notices) noticeAt(ctx context.Context, t verification.TenantID, ref rules.NoticeRef) (rules.Notice, error) {
+	release, err := (&session{Engine: e.Engine, ref: verification.RunRef{Tenant: t, Run: ref.Run}}).admitRead(ctx)
 	if err != nil {
 		return rules.Notice{}, err
 	}

@@ -23,9 +23,7 @@ import (
 // Errors: ErrNotFound for the run, and ErrConflict with the reason while the run is live, needs a verdict, is
 // under a hold, must be kept (see verification.Retention.KeepDays), or has a notice that is neither delivered
 // nor given up.
-func (e *Engine) Redact(
-	ctx context.Context, t verification.TenantID, id verification.RunID, by verification.Person,
-) (rules.RunDetail, error) {
+func (e *Engine) Redact(ctx context.Context, t verification.TenantID, id verification.RunID, by verification.Person) (rules.RunDetail, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	for attempt := 1; ; attempt++ {
 		h, err := e.history(ctx, ref, true)
@@ -55,7 +53,7 @@ func (e *Engine) Redact(
 		c.Erasure = erasureOf(ref, after.StartedAt, redacted[len(h.events):])
 		err = e.commitEntry(ctx, ref, len(h.events), c)
 		if err == nil {
-			e.remember(ref, after)
+			e.runs.remember(ref, after)
 			e.log.InfoContext(ctx, "personal data of a run removed", "tenant", t, "run", id)
 			e.runner.Due(store.WorkErase, e.now())
 			return after.Detail(e.now()), nil
@@ -63,7 +61,7 @@ func (e *Engine) Redact(
 		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves || !e.changed(ctx, ref, h, revision) {
 			return rules.RunDetail{}, err
 		}
-		e.forget(ref)
+		e.runs.forget(ref)
 	}
 }
 
@@ -143,7 +141,7 @@ func (e *Engine) RemoveDocuments(ctx context.Context, t verification.TenantID, i
 			Events: events, Summary: after.Summary(), Work: store.DueWork{{Kind: store.WorkErase}: e.now()},
 		})
 		if err == nil {
-			e.remember(ref, after)
+			e.runs.remember(ref, after)
 			e.log.InfoContext(ctx, "documents of a run removed", "tenant", t, "run", id)
 			e.runner.Due(store.WorkErase, e.now())
 			return true, nil

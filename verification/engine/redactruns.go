@@ -42,14 +42,15 @@ func (e *Engine) RedactRuns(
 	if err := e.auditSearch(ctx, t, q); err != nil {
 		return nil, err
 	}
-	found, err := e.found(ctx, t, q)
+	search := redactions{e}
+	found, err := search.found(ctx, t, q)
 	if err != nil {
 		return nil, err
 	}
-	restricted, err := e.restricted(ctx, t, q)
+	restricted, err := search.restricted(ctx, t, q)
 	if err == nil && confirm != nil {
 		var left []RunRedaction
-		if left, err = e.leftBy(ctx, t, found, restricted); err == nil {
+		if left, err = search.leftBy(ctx, t, found, restricted); err == nil {
 			err = confirm(slices.Concat(found, restricted), left)
 		}
 	}
@@ -70,8 +71,11 @@ func (e *Engine) RedactRuns(
 	return done, nil
 }
 
+// redactions finds what RedactRuns redacts.
+type redactions struct{ *Engine }
+
 // leftBy returns the runs that RedactRuns leaves, and why.
-func (e *Engine) leftBy(ctx context.Context, t verification.TenantID, found, restricted []rules.Summary) (left []RunRedaction, err error) {
+func (e redactions) leftBy(ctx context.Context, t verification.TenantID, found, restricted []rules.Summary) (left []RunRedaction, err error) {
 	for _, run := range found {
 		h, err := e.history(ctx, verification.RunRef{Tenant: t, Run: run.ID}, true)
 		if errors.Is(err, verification.ErrNotFound) {
@@ -99,13 +103,13 @@ func (e *Engine) leftBy(ctx context.Context, t verification.TenantID, found, res
 
 // restricted returns the restricted runs that a query would find if they were not restricted. No store finds them by it, so each
 // restricted run of the tenant is read.
-func (e *Engine) restricted(ctx context.Context, t verification.TenantID, q store.RunQuery) (all []rules.Summary, err error) {
+func (e redactions) restricted(ctx context.Context, t verification.TenantID, q store.RunQuery) (all []rules.Summary, err error) {
 	found, err := e.found(ctx, t, store.RunQuery{ReferenceID: rules.RedactedReference, Restricted: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, run := range found {
-		s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run.ID}}
+		s := &session{Engine: e.Engine, ref: verification.RunRef{Tenant: t, Run: run.ID}}
 		h, err := e.history(ctx, s.ref, true)
 		if errors.Is(err, verification.ErrNotFound) {
 			continue
@@ -133,7 +137,7 @@ func (e *Engine) restricted(ctx context.Context, t verification.TenantID, q stor
 
 // found returns the runs that a query finds, each once. It reads the pages again until they show no other run:
 // a run that is redacted or started meanwhile moves those below it.
-func (e *Engine) found(ctx context.Context, t verification.TenantID, q store.RunQuery) (all []rules.Summary, err error) {
+func (e redactions) found(ctx context.Context, t verification.TenantID, q store.RunQuery) (all []rules.Summary, err error) {
 	seen := map[verification.RunID]bool{}
 	for before := -1; before < len(all); {
 		before = len(all)

@@ -152,7 +152,7 @@ func (e *Engine) applyErasure(ctx context.Context, entry verification.Erasure) (
 				}
 			}
 			if did {
-				e.forget(ref)
+				e.runs.forget(ref)
 				e.runner.Due(store.WorkErase, e.now())
 				e.log.WarnContext(ctx, "the store was restored: what the ledger of erasures says of a run was done again",
 					"tenant", entry.Tenant, "run", entry.Run, "erasure", entry.Kind, "at", entry.At)

@@ -103,9 +103,7 @@ func (s *session) keys(ctx context.Context, events []rules.Event) ([]store.Searc
 // rewriteRun replaces the history of a run by the events of the commit that change returns, and returns the run as it
 // is shown afterwards. If there are none, nothing changes. change is given the whole history, also of a restricted
 // run, and is called again if another request changes the run first.
-func (e *Engine) rewriteRun(
-	ctx context.Context, ref verification.RunRef, change func(runHistory) (store.Commit, error),
-) (rules.RunDetail, error) {
+func (e *Engine) rewriteRun(ctx context.Context, ref verification.RunRef, change func(runHistory) (store.Commit, error)) (rules.RunDetail, error) {
 	for attempt := 1; ; attempt++ {
 		h, err := e.history(ctx, ref, true)
 		if err != nil {
@@ -123,7 +121,7 @@ func (e *Engine) rewriteRun(
 		c.Audit = auditOf(ctx, ref, len(h.events), c.Events[len(h.events):])
 		c.Erasure = erasureOf(ref, after.StartedAt, c.Events[len(h.events):])
 		if err = e.commitEntry(ctx, ref, len(h.events), c); err == nil {
-			e.remember(ref, after)
+			e.runs.remember(ref, after)
 			e.runner.Nudge(e.now())
 			return after.Detail(e.now()), nil
 		}
@@ -131,6 +129,6 @@ func (e *Engine) rewriteRun(
 		if !errors.Is(err, verification.ErrConflict) || loadErr != nil || len(changed) == 0 || attempt == maxSaves {
 			return rules.RunDetail{}, err
 		}
-		e.forget(ref)
+		e.runs.forget(ref)
 	}
 }

@@ -195,25 +195,25 @@ func (p *retainPass) retainOne(ctx context.Context, ref verification.RunRef, pol
 
 // retainRun does what is due of a run under a policy. It returns when something else is due that a cursor has passed
 // already, or when to look at a run again that was kept; zero for never. events are the whole history then.
-func (e *Engine) retainRun(
+func (p *retainPass) retainRun(
 	ctx context.Context, ref verification.RunRef, policy verification.Retention,
 ) (again time.Time, events []rules.Event, err error) {
-	events, err = e.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
+	events, err = p.ports.Store.Load(ctx, ref.Tenant, ref.Run, 0)
 	if errors.Is(err, verification.ErrNotFound) {
 		return time.Time{}, nil, nil
 	}
 	if err != nil || !policy.Removes() {
 		return time.Time{}, nil, err
 	}
-	run, now := rules.Fold(ref.Run, events), e.now()
+	run, now := rules.Fold(ref.Run, events), p.now()
 	a := actionOf(run, events, policy, now)
 	switch a.do {
 	case retainedDeleted:
-		err = e.deleteRun(ctx, ref, run, len(events))
+		err = p.deleteRun(ctx, ref, run, len(events))
 	case retainedDocuments:
-		_, err = e.RemoveDocuments(ctx, ref.Tenant, ref.Run)
+		_, err = p.RemoveDocuments(ctx, ref.Tenant, ref.Run)
 	case retainedRedacted:
-		_, err = e.Redact(ctx, ref.Tenant, ref.Run, verification.Person{Name: retainer})
+		_, err = p.Redact(ctx, ref.Tenant, ref.Run, verification.Person{Name: retainer})
 	}
 	if kept := keptBy(err); kept != "" {
 		a, err = action{do: kept, again: now.Add(retainAgain)}, nil
@@ -222,23 +222,23 @@ func (e *Engine) retainRun(
 		return time.Time{}, nil, err
 	}
 	if a.do != "" {
-		e.opt.Observer.RunRetained(a.do)
+		p.opt.Observer.RunRetained(a.do)
 	}
 	return a.again, events, nil
 }
 
 // deleteRun removes a run with a history of n events, whose redaction is complete: nothing is left beside the store.
-func (e *Engine) deleteRun(ctx context.Context, ref verification.RunRef, run rules.Run, n int) error {
-	at := e.now()
+func (p *retainPass) deleteRun(ctx context.Context, ref verification.RunRef, run rules.Run, n int) error {
+	at := p.now()
 	gone := &verification.Erasure{Tenant: ref.Tenant, Run: ref.Run, Kind: verification.ErasureDeleted, At: at, StartedAt: run.StartedAt}
-	err := e.commitEntry(ctx, ref, n, store.Commit{Delete: true, Erasure: gone, Audit: []store.AuditEntry{{
+	err := p.commitEntry(ctx, ref, n, store.Commit{Delete: true, Erasure: gone, Audit: []store.AuditEntry{{
 		Tenant: ref.Tenant, ID: store.AuditID(at, fmt.Sprintf("%s-%06d", ref.Run, n)), At: at, Run: ref.Run,
 		Actor: actorOf(ctx, verification.Person{Name: retainer}), Action: store.AuditRunDeleted,
 	}}})
 	if err != nil {
 		return err
 	}
-	e.forget(ref)
-	e.log.InfoContext(ctx, "run deleted", "tenant", ref.Tenant, "run", ref.Run)
+	p.runs.forget(ref)
+	p.log.InfoContext(ctx, "run deleted", "tenant", ref.Tenant, "run", ref.Run)
 	return nil
 }

@@ -107,13 +107,20 @@ type policyStep struct {
 	policy verification.Retention
 }
 
+// from returns the time from which the policy removes.
+func (s policyStep) from(now time.Time) time.Time {
+	if s.at.IsZero() {
+		return now
+	}
+	return s.at
+}
+
 // policySteps returns the policies by which runs are removed from now on.
-func (e *Engine) policySteps(counted []store.CountedPolicy) []policyStep {
-	now := e.now()
-	steps := []policyStep{{policy: removing(counted, e.opt.RetentionGrace, now)}}
+func policySteps(counted []store.CountedPolicy, grace time.Duration, now time.Time) []policyStep {
+	steps := []policyStep{{policy: removing(counted, grace, now)}}
 	for _, c := range counted {
-		at := c.Since.Add(e.opt.RetentionGrace)
-		if p := removing(counted, e.opt.RetentionGrace, at); at.After(now) && !c.Since.IsZero() && p != steps[len(steps)-1].policy {
+		at := c.Since.Add(grace)
+		if p := removing(counted, grace, at); at.After(now) && !c.Since.IsZero() && p != steps[len(steps)-1].policy {
 			steps = append(steps, policyStep{at, p})
 		}
 	}
@@ -168,7 +175,7 @@ func (e *Engine) RetentionChanges(ctx context.Context, t verification.TenantID, 
 		}
 		m = withPolicy(m, stored, verification.Retention{}, e.now())
 		m = withPolicy(m, after, stored, e.now())
-		steps := e.policySteps(m.Counted)
+		steps := policySteps(m.Counted, e.opt.RetentionGrace, e.now())
 		if next == nil && len(steps) == 1 {
 			return nil
 		}
@@ -215,7 +222,7 @@ func sameCounted(a, b store.RetentionMark) bool {
 
 // logPolicy says that another policy counts for a workflow.
 func (p *retainPass) logPolicy(ctx context.Context, m store.RetentionMark) {
-	steps := p.policySteps(m.Counted)
+	steps := policySteps(m.Counted, p.opt.RetentionGrace, p.now())
 	found, more, err := p.planWorkflow(ctx, m.Tenant, m.Workflow, steps, maxRetentionChange)
 	log := p.log.With("tenant", m.Tenant, "workflow", m.Workflow)
 	if err != nil {
@@ -223,11 +230,7 @@ func (p *retainPass) logPolicy(ctx context.Context, m store.RetentionMark) {
 		return
 	}
 	for _, step := range steps {
-		at := step.at
-		if at.IsZero() {
-			at = p.now()
-		}
-		log.WarnContext(ctx, "retention: another policy counts", "from", at.UTC(),
+		log.WarnContext(ctx, "retention: another policy counts", "from", step.from(p.now()).UTC(),
 			retainedRedacted, found[planned{step.at, retainedRedacted}], retainedDeleted, found[planned{step.at, retainedDeleted}],
 			retainedDocuments, found[planned{step.at, retainedDocuments}], "all", !more)
 	}

@@ -47,7 +47,7 @@ func (e *Engine) RetentionPlan(ctx context.Context, t verification.TenantID) (co
 		if err != nil {
 			return err
 		}
-		found, more, err := e.planWorkflow(ctx, t, w.ID, e.policySteps(m.Counted), MaxRetentionPlan)
+		found, more, err := e.planWorkflow(ctx, t, w.ID, policySteps(m.Counted, e.opt.RetentionGrace, e.now()), MaxRetentionPlan)
 		counts, all = append(counts, countsOf(w, found)...), all && !more
 		return err
 	})
@@ -77,8 +77,9 @@ func (e *Engine) planWorkflow(
 ) (counts map[planned]int, more bool, err error) {
 	counts = map[planned]int{}
 	var before time.Time
+	now := e.now()
 	for _, step := range steps {
-		if at := lastPassed(step.policy, e.timeOf(step)); at.After(before) {
+		if at := lastPassed(step.policy, step.from(now)); at.After(before) {
 			before = at
 		}
 	}
@@ -97,7 +98,7 @@ func (e *Engine) planWorkflow(
 			if err != nil {
 				return nil, false, err
 			}
-			e.planRun(counts, rules.Fold(r.ID, events), events, steps)
+			planRun(counts, rules.Fold(r.ID, events), events, steps, e.now())
 		}
 		if seen += len(runs); len(runs) < retainBatch {
 			return counts, false, nil
@@ -107,15 +108,15 @@ func (e *Engine) planWorkflow(
 }
 
 // planRun counts what is due of a run.
-func (e *Engine) planRun(counts map[planned]int, run rules.Run, events []rules.Event, steps []policyStep) {
+func planRun(counts map[planned]int, run rules.Run, events []rules.Event, steps []policyStep, now time.Time) {
 	done := map[string]bool{"": true, retainedNotDue: true}
 	for _, step := range steps {
-		now := e.timeOf(step)
-		if !run.StartedAt.Before(lastPassed(step.policy, now)) {
+		from := step.from(now)
+		if !run.StartedAt.Before(lastPassed(step.policy, from)) {
 			continue
 		}
-		outcome := actionOf(run, events, step.policy, now).do
-		if outcome != retainedLive && rules.MayDelete(run) == nil && dueOf(run, false, step.policy, now).deletion {
+		outcome := actionOf(run, events, step.policy, from).do
+		if outcome != retainedLive && rules.MayDelete(run) == nil && dueOf(run, false, step.policy, from).deletion {
 			outcome = retainedDeleted
 		}
 		if !done[outcome] {
@@ -134,14 +135,6 @@ func lastPassed(policy verification.Retention, now time.Time) (before time.Time)
 		}
 	}
 	return before
-}
-
-// timeOf returns the time from which a policy removes.
-func (e *Engine) timeOf(s policyStep) time.Time {
-	if s.at.IsZero() {
-		return e.now()
-	}
-	return s.at
 }
 
 // The outcomes of Observer.RunRetained.

@@ -157,10 +157,7 @@ func (e *Engine) RetentionDue(ctx context.Context) (since time.Time, err error) 
 			}
 		}
 	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	return since, nil
+	return since, err
 }
 
 // RetentionNext returns when the next pass of Retain has something to do, after the last one on this host; within a day.
@@ -177,7 +174,7 @@ func (e *Engine) RetentionNext(ctx context.Context) (next time.Time, err error) 
 	sooner(e.retaining.next)
 	e.retaining.mu.Unlock()
 	err = eachNext(ctx, e, now, next, func(m store.RetentionMark, times []time.Time) {
-		for _, step := range e.policySteps(m.Counted) {
+		for _, step := range policySteps(m.Counted, e.opt.RetentionGrace, now) {
 			sooner(step.at)
 		}
 		for _, at := range times { // a run is passed after this time

@@ -27,9 +27,7 @@ func (e *Engine) policy(ctx context.Context, t verification.TenantID, id verific
 
 // KeptUntil returns until when a run of a workflow that started and ended at these times must be kept: see
 // verification.Retention.KeepDays. It is zero if nothing says so.
-func (e *Engine) KeptUntil(
-	ctx context.Context, t verification.TenantID, w verification.WorkflowID, started, ended time.Time,
-) (time.Time, error) {
+func (e *Engine) KeptUntil(ctx context.Context, t verification.TenantID, w verification.WorkflowID, started, ended time.Time) (time.Time, error) {
 	p, err := e.policy(ctx, t, w)
 	return p.KeptUntil(started, ended), err
 }

@@ -14,21 +14,13 @@ import (
 
 // Runs returns one page of the runs that match the query now, newest first.
 func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.RunView], error) {
-	if err := q.PageQuery.Validate(); err != nil {
-		return store.Page[rules.RunView]{}, err
-	}
-	if err := e.auditSearch(ctx, t, q); err != nil {
-		return store.Page[rules.RunView]{}, err
-	}
-	found, err := e.list(ctx, t, &q)
+	found, at, err := e.RunSummaries(ctx, t, q)
 	if err != nil {
 		return store.Page[rules.RunView]{}, err
 	}
-	page := store.Page[rules.RunView]{
-		Data: make([]rules.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery,
-	}
+	page := store.Page[rules.RunView]{Data: make([]rules.RunView, 0, len(found.Data)), Total: found.Total, PageQuery: q.PageQuery}
 	for _, s := range found.Data {
-		v, err := e.linked(t, s, s.View(q.Now))
+		v, err := e.linked(t, s, s.View(at))
 		if err != nil {
 			return store.Page[rules.RunView]{}, err
 		}
@@ -37,9 +29,14 @@ func (e *Engine) Runs(ctx context.Context, t verification.TenantID, q store.RunQ
 	return page, nil
 }
 
+// maxLists bounds how often a page is read again because it showed runs whose
+// expiry was not saved.
+const maxLists = 5
+
 // RunSummaries returns one page of the runs that match the query now, newest first, and
 // the time of the read. Use Summary.StatusAt and Summary.DecisionAt for the status and
-// the decision at that time.
+// the decision at that time. Before it returns runs as expired, it saves their expiry: see
+// expireIfOverdue. If a summary disagrees with its history, the page is returned as it is.
 func (e *Engine) RunSummaries(
 	ctx context.Context, t verification.TenantID, q store.RunQuery,
 ) (page store.Page[rules.Summary], at time.Time, err error) {
@@ -49,40 +46,24 @@ func (e *Engine) RunSummaries(
 	if err := e.auditSearch(ctx, t, q); err != nil {
 		return page, at, err
 	}
-	page, err = e.list(ctx, t, &q)
-	page.PageQuery = q.PageQuery
-	return page, q.Now, err
-}
-
-// maxLists bounds how often a page is read again because it showed runs whose
-// expiry was not saved.
-const maxLists = 5
-
-// list reads a page as of now. Before it returns runs as expired, it saves their expiry: see
-// expireIfOverdue. If a summary disagrees with its history, the page is returned as it is.
-func (e *Engine) list(
-	ctx context.Context, t verification.TenantID, q *store.RunQuery,
-) (found store.Page[rules.Summary], err error) {
-	for range maxLists {
+	for fresh, n := false, 0; !fresh && n < maxLists; n++ {
 		q.Now = e.now()
-		if found, err = e.ports.Store.List(ctx, t, *q); err != nil {
-			return found, err
+		if page, err = e.ports.Store.List(ctx, t, q); err != nil {
+			return page, q.Now, err
 		}
-		fresh := true
-		for _, s := range found.Data {
+		fresh = true
+		for _, s := range page.Data {
 			if s.Ended != "" || s.StatusAt(q.Now) != rules.StatusExpired {
 				continue
 			}
 			fresh = false
 			if _, err := e.open(ctx, verification.RunRef{Tenant: t, Run: s.ID}); err != nil {
-				return found, err
+				return page, q.Now, err
 			}
 		}
-		if fresh {
-			break
-		}
 	}
-	return found, nil
+	page.PageQuery = q.PageQuery
+	return page, q.Now, nil
 }
 
 // Run returns one run, or ErrNotFound.
@@ -153,7 +134,7 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef, inFul
 		return h, err
 	}
 	defer release()
-	run := e.cached(ref)
+	run := e.runs.cached(ref)
 	if h.events, err = e.store.Load(ctx, ref.Tenant, ref.Run, 0); err != nil {
 		return h, err
 	}
@@ -166,7 +147,7 @@ func (e *Engine) loadHistory(ctx context.Context, ref verification.RunRef, inFul
 		if rules.Rewrites(rest) {
 			run, rest = rules.Run{ID: ref.Run}, h.events
 		}
-		h.run = e.fold(ref, run, rest)
+		h.run = e.runs.fold(ref, run, rest)
 	}
 	h.report = rules.MakeReport(ref.Run, h.events, h.at)
 	return h, nil

@@ -77,7 +77,7 @@ func (s *session) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.run, s.fresh = s.fold(s.ref, run, events), true
+	s.run, s.fresh = s.runs.fold(s.ref, run, events), true
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *session) loadProgram(ctx context.Context) (err error) {
 // happens too often.
 func (s *session) command(ctx context.Context, c rules.Command) (before rules.Run, err error) {
 	if s.run.Seq == 0 && s.runner != nil { // without a runner, cached runs are often old
-		s.run = s.cached(s.ref)
+		s.run = s.runs.cached(s.ref)
 	}
 	stale := s.run.Seq == 0
 	leave := func() {}
@@ -200,7 +200,7 @@ func (s *session) append(ctx context.Context, after rules.Run, events []rules.Ev
 		}
 		s.runner.Submit(reserved, func(r *runner.Job) {
 			j.Job = r
-			s.drive(j, callResult{})
+			j.drive(callResult{})
 		})
 	}
 	return nil

@@ -43,6 +43,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return rules.RunView{}, err
 	}
+	begin := starting{e, t, r}
 	run := verification.RunID(e.ports.NewID())
 	var mine store.IdempotencyRecord
 	if r.IdempotencyKey != "" {
@@ -57,7 +58,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 			if err := checkRepeat(kept, mine); err != nil {
 				return rules.RunView{}, err
 			}
-			if v, found, err := e.repeated(ctx, t, kept, r); found || err != nil {
+			if v, found, err := begin.repeated(ctx, kept); found || err != nil {
 				return v, err
 			}
 			mine.ID = kept.ID // its host stopped before it saved the run
@@ -67,7 +68,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		run = verification.RunID(mine.ID)
 	}
 	for attempt := 1; ; attempt++ { // at most maxSaves
-		v, err := e.begin(ctx, t, w, run, mine, r)
+		v, err := begin.save(ctx, w, run, mine)
 		changed := errors.Is(err, errWorkflowChanged)
 		if err == nil || fresh && !changed || attempt == maxSaves {
 			return v, err
@@ -91,11 +92,17 @@ type startFingerprint struct {
 	StartRequest
 }
 
-// begin decides and saves the first events of a run, and waits as requested.
-func (e *Engine) begin(
-	ctx context.Context, t verification.TenantID, w workflow.Workflow, run verification.RunID,
-	mine store.IdempotencyRecord, r StartRequest,
-) (rules.RunView, error) {
+// starting is a start of a run.
+type starting struct {
+	*Engine
+
+	tenant  verification.TenantID
+	request StartRequest
+}
+
+// save decides and saves the first events of a run, and waits as requested.
+func (e starting) save(ctx context.Context, w workflow.Workflow, run verification.RunID, mine store.IdempotencyRecord) (rules.RunView, error) {
+	t, r := e.tenant, e.request
 	switch {
 	case w.Retired:
 		return rules.RunView{}, workflow.ErrRetired
@@ -106,7 +113,7 @@ func (e *Engine) begin(
 	if err != nil {
 		return rules.RunView{}, err
 	}
-	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: run}, run: rules.Run{ID: run}, program: program, workflow: w}
+	s := &session{Engine: e.Engine, ref: verification.RunRef{Tenant: t, Run: run}, run: rules.Run{ID: run}, program: program, workflow: w}
 	saved, err := s.admit(ctx, len(r.Input) > largeRun) // one large input of a tenant at a time, until it is saved
 	if err != nil {
 		return rules.RunView{}, err
@@ -126,7 +133,7 @@ func (e *Engine) begin(
 				return rules.RunView{}, err
 			}
 			saved()
-			v, found, err := e.repeated(ctx, t, kept, r)
+			v, found, err := e.repeated(ctx, kept)
 			if err == nil && !found {
 				err = &verification.Error{Kind: verification.ErrUnavailable, Subject: "run"}
 			}
@@ -188,10 +195,8 @@ func errRunDeleted() error {
 
 // repeated returns the run of an earlier request with the same key. found is false
 // when that run was never saved.
-func (e *Engine) repeated(
-	ctx context.Context, t verification.TenantID, kept store.IdempotencyRecord, r StartRequest,
-) (v rules.RunView, found bool, err error) {
-	s := &session{Engine: e, ref: verification.RunRef{Tenant: t, Run: verification.RunID(kept.ID)}}
+func (e starting) repeated(ctx context.Context, kept store.IdempotencyRecord) (v rules.RunView, found bool, err error) {
+	s := &session{Engine: e.Engine, ref: verification.RunRef{Tenant: e.tenant, Run: verification.RunID(kept.ID)}}
 	woken, unwatch := e.watch.add(s.ref)
 	defer unwatch()
 	err = s.reload(ctx)
@@ -206,7 +211,7 @@ func (e *Engine) repeated(
 	if err != nil {
 		return rules.RunView{}, true, err
 	}
-	v, err = s.started(ctx, woken, r)
+	v, err = s.started(ctx, woken, e.request)
 	return v, true, err
 }
 

@@ -52,13 +52,13 @@ const slotBytes = 128 << 10
 // nextResult begins the calls that the run waits for and that are not in flight, and returns the first result. It returns
 // none if the run must be looked at again, or a time if there is nothing to do before it. The only call of a run is made in
 // this goroutine; here is false if another one goes on with its result, see runner.CallHere.
-func (e *Engine) nextResult(j *job) (o callResult, until time.Time, here bool) {
+func (j *job) nextResult() (o callResult, until time.Time, here bool) {
 	c := &j.calls
 	if len(j.run.Waits) == 1 && !c.any() && len(c.later) == 0 {
-		o, here = j.makeCall(j.Context(), j.run.Waits[0], j.acquireOnly, func(o callResult) { e.drive(j, o) })
+		o, here = j.makeCall(j.Context(), j.run.Waits[0], j.acquireOnly, j.drive)
 		return o, time.Time{}, here
 	}
-	wanted, now, closing := make(map[int]bool, len(j.run.Waits)), e.now(), e.runner.Closing()
+	wanted, now, closing := make(map[int]bool, len(j.run.Waits)), j.now(), j.runner.Closing()
 	left := false // for another host
 	for _, w := range j.run.Waits {
 		wanted[w.Number] = true
@@ -73,7 +73,7 @@ func (e *Engine) nextResult(j *job) (o callResult, until time.Time, here bool) {
 		case rules.TaskCheck, rules.TaskPoll:
 			delete(c.later, w.Number)
 			if left = left || closing; !closing {
-				e.callBeside(j, w)
+				j.callBeside(w)
 			}
 		case rules.TaskWait:
 			if until.IsZero() || task.At.Before(until) {
@@ -91,7 +91,7 @@ func (e *Engine) nextResult(j *job) (o callResult, until time.Time, here bool) {
 	}
 	switch {
 	case c.any():
-		return e.awaitCall(j, wanted, until), time.Time{}, true
+		return j.awaitCall(wanted, until), time.Time{}, true
 	case left:
 		return callResult{}, time.Time{}, true
 	}
@@ -99,14 +99,14 @@ func (e *Engine) nextResult(j *job) (o callResult, until time.Time, here bool) {
 }
 
 // callBeside begins the call that one of several waits needs, in a goroutine of its own.
-func (e *Engine) callBeside(j *job, w rules.Wait) {
+func (j *job) callBeside(w rules.Wait) {
 	c := &j.calls
 	if c.flight == nil {
 		c.flight, c.results = map[int]context.CancelFunc{}, make(chan memberResult, workflow.MaxElementChecks)
 	}
 	ctx, cancel := context.WithCancel(j.Context())
 	c.flight[w.Number] = cancel
-	one, results, entry := &job{Job: j.Job, session: j.session}, c.results, runner.Enter(e.activity)
+	one, results, entry := &job{Job: j.Job, session: j.session}, c.results, runner.Enter(j.activity)
 	one.slot, one.waitless = false, false
 	respond := func(o callResult) {
 		o.entry.Leave()
@@ -160,7 +160,7 @@ func (j *job) acquireOnly(_ context.Context, w *rules.Wait) (release func(), err
 	if err != nil || j.run.Seq > 0 {
 		return release, err
 	}
-	err = j.reread(j.runner.Context(), j)
+	err = j.reread(j.runner.Context())
 	again, waits := j.run.WaitNumbered(w.Number)
 	if task := again.Task(j.now()).Kind; err == nil && waits && (task == rules.TaskCheck || task == rules.TaskPoll) {
 		*w = again
@@ -177,17 +177,17 @@ func (j *job) acquireOneOf(ctx context.Context, w *rules.Wait) (release func(), 
 }
 
 // awaitCall waits for the first result that the run still waits for, or until a time, which may be zero.
-func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResult {
-	c, woken := &j.calls, e.runner.Woken(j.Job)
+func (j *job) awaitCall(wanted map[int]bool, next time.Time) callResult {
+	c, woken := &j.calls, j.runner.Woken(j.Job)
 	if !next.IsZero() {
-		stop := e.ports.Clock.AfterFunc(next.Sub(e.now()), func() { e.runner.LookAgain(j.ref) })
+		stop := j.ports.Clock.AfterFunc(next.Sub(j.now()), func() { j.runner.LookAgain(j.ref) })
 		defer stop()
 	}
 	for c.any() {
-		e.activity.Leave()
+		j.activity.Leave()
 		select {
 		case r := <-c.results:
-			e.activity.Enter()
+			j.activity.Enter()
 			c.flight[r.number]()
 			delete(c.flight, r.number)
 			if r.command != nil && wanted[r.number] {
@@ -195,12 +195,12 @@ func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResu
 			}
 			r.entry.Leave()
 		case entry := <-woken:
-			e.activity.Enter()
+			j.activity.Enter()
 			entry.Leave()
 			j.run = rules.Run{}
 			return callResult{}
 		case <-j.Context().Done():
-			e.activity.Enter()
+			j.activity.Enter()
 			return callResult{err: j.Context().Err()}
 		}
 	}
@@ -208,7 +208,7 @@ func (e *Engine) awaitCall(j *job, wanted map[int]bool, next time.Time) callResu
 }
 
 // endCalls ends all calls of a pass: the run has moved on, or another host goes on with it.
-func (e *Engine) endCalls(j *job) {
+func (j *job) endCalls() {
 	c := &j.calls
 	for _, cancel := range c.flight {
 		cancel()
@@ -219,7 +219,7 @@ func (e *Engine) endCalls(j *job) {
 	}
 	if c.flight != nil {
 		select {
-		case entry := <-e.runner.Woken(j.Job):
+		case entry := <-j.runner.Woken(j.Job):
 			entry.Leave()
 		default:
 		}

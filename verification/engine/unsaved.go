@@ -16,8 +16,8 @@ const saveAgain = time.Second
 // savesLater waits after a failure of the store, and reports whether the answer of a provider is to be
 // saved again: for as long as a lease lasts after the first failure, because the provider would
 // be called again otherwise. The lease of the run is renewed meanwhile.
-func (e *Engine) savesLater(j *job, o *callResult, err error) bool {
-	ctx := e.runner.Context()
+func (j *job) savesLater(o *callResult, err error) bool {
+	ctx := j.runner.Context()
 	if o.command == nil || !errors.Is(err, verification.ErrUnavailable) || ctx.Err() != nil {
 		return false
 	}
@@ -25,27 +25,27 @@ func (e *Engine) savesLater(j *job, o *callResult, err error) bool {
 	if expected, ok := errors.AsType[*verification.Error](err); ok && expected.Cause != nil {
 		cause = errors.Join(err, expected.Cause)
 	}
-	log := e.log.With("run", j.ref.Run, "tenant", j.ref.Tenant, "provider", j.run.Wait().Provider, "cause", cause)
-	now := e.now()
+	log := j.log.With("run", j.ref.Run, "tenant", j.ref.Tenant, "provider", j.run.Wait().Provider, "cause", cause)
+	now := j.now()
 	switch {
 	case o.unsaved.IsZero():
 		o.unsaved = now
-		log.Warn("the answer of a provider cannot be saved now; this host keeps it and saves it later", "at_most", e.opt.Lease)
-	case now.Sub(o.unsaved) >= e.opt.Lease:
+		log.Warn("the answer of a provider cannot be saved now; this host keeps it and saves it later", "at_most", j.opt.Lease)
+	case now.Sub(o.unsaved) >= j.opt.Lease:
 		log.Error("the answer of a provider could not be saved; the provider is called again", "since", o.unsaved)
 		return false
 	}
 	over := make(chan struct{})
-	stop := e.ports.Clock.AfterFunc(saveAgain, func() {
-		e.activity.Enter()
+	stop := j.ports.Clock.AfterFunc(saveAgain, func() {
+		j.activity.Enter()
 		close(over)
 	})
-	e.activity.Leave()
+	j.activity.Leave()
 	select {
 	case <-over:
 	case <-ctx.Done():
 		if stop() {
-			e.activity.Enter()
+			j.activity.Enter()
 		} else {
 			<-over
 		}

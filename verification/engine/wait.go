@@ -17,9 +17,7 @@ const pollInterval = 100 * time.Millisecond
 
 // awaitRest waits until the run comes to rest, but for at most timeout, and returns
 // the run as it was last read. woken is the channel of a watch of the run.
-func (e *Engine) awaitRest(
-	ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run rules.Run, timeout time.Duration,
-) rules.Run {
+func (e *Engine) awaitRest(ctx context.Context, ref verification.RunRef, woken <-chan struct{}, run rules.Run, timeout time.Duration) rules.Run {
 	if timeout <= 0 {
 		return run
 	}
@@ -32,7 +30,7 @@ func (e *Engine) awaitRest(
 		case <-ctx.Done():
 			return run
 		case <-woken: // by this host, which has just saved the run
-			if saved := e.cached(ref); saved.Seq > run.Seq {
+			if saved := e.runs.cached(ref); saved.Seq > run.Seq {
 				run = saved
 				continue
 			}

@@ -37,7 +37,7 @@ type TxEngine struct{ inner *Engine }
 // does.
 func (e *Engine) Within(tx TxStore) *TxEngine {
 	inner := *e
-	inner.store, inner.runs, inner.workflows, inner.watch = tx, newRunCache(withinBytes), newWorkflowCache(), &watchers{}
+	inner.store, inner.runs, inner.workflows, inner.watch = tx, newRunCache(withinBytes, e.lanes), newWorkflowCache(), &watchers{}
 	inner.runner, inner.external = nil, true
 	inner.opt.Observer = noop{}
 	return &TxEngine{&inner}
