@@ -20,17 +20,17 @@ func SeededIDs(seed uint16) verification.NewID {
 	}
 }
 
-// Links is a LinkSigner for tests. Its tokens are not signed.
-type Links struct{}
+// Links returns a LinkSigner for tests. Its tokens are not signed: they are the link as hexadecimal JSON.
+func Links() verification.LinkSigner { return links{} }
 
-// SignLink returns the link as hexadecimal JSON.
-func (Links) SignLink(l verification.Link) (string, error) {
+type links struct{}
+
+func (links) SignLink(l verification.Link) (string, error) {
 	raw, err := json.Marshal(l)
 	return fmt.Sprintf("%x", raw), err
 }
 
-// OpenLink returns the link of a token of SignLink.
-func (Links) OpenLink(token string) (verification.Link, error) {
+func (links) OpenLink(token string) (verification.Link, error) {
 	var raw []byte
 	var l verification.Link
 	if _, err := fmt.Sscanf(token, "%x", &raw); err != nil || json.Unmarshal(raw, &l) != nil {

@@ -61,7 +61,7 @@ func New(tb testing.TB, changes ...Change) *Kit {
 	p := engine.Ports{
 		Store:       k.Store,
 		Providers:   map[string]verification.Provider{"script": k.Provider},
-		Expressions: expression.New(), Links: Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
+		Expressions: expression.New(), Links: Links(), Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
 	}
 	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
 	for _, change := range changes {

@@ -577,7 +577,7 @@ func TestAPageWithoutAWayOnSaysWhomToAsk(t *testing.T) {
 	if page := c.get(); strings.Contains(page.body, phone) || strings.Contains(page.body, help) {
 		t.Error("a page with a way on offers the phone as a button")
 	}
-	gone, err := enginetest.Links{}.SignLink(verification.Link{RunRef: verification.RunRef{Tenant: enginetest.Tenant, Run: "0191f3c0-0000-7000-8000-0000000000ff"}})
+	gone, err := enginetest.Links().SignLink(verification.Link{RunRef: verification.RunRef{Tenant: enginetest.Tenant, Run: "0191f3c0-0000-7000-8000-0000000000ff"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 	e, err := engine.New(engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"script": instant{verification.Data(checkData).Map()}},
-		Expressions: noCompiler{}, Links: enginetest.Links{}, Clock: system, NewID: enginetest.SeededIDs(1),
+		Expressions: noCompiler{}, Links: enginetest.Links(), Clock: system, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -51,7 +51,7 @@ func BenchmarkFiveChecks(b *testing.B) {
 func BenchmarkFiveTogether(b *testing.B) {
 	e, err := engine.New(engine.Ports{
 		Store: memory.New(), Providers: map[string]verification.Provider{"script": slow{200 * time.Millisecond}},
-		Expressions: noCompiler{}, Links: enginetest.Links{}, Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
+		Expressions: noCompiler{}, Links: enginetest.Links(), Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{})
 	if err != nil {
 		b.Fatal(err)

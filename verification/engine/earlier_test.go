@@ -155,7 +155,7 @@ func TestAWorkflowThatNeedsASearchKeyIsRefused(t *testing.T) {
 	d := seenBefore(`{"by":["number"]}`)
 	k.Apply(d)
 	without, err := engine.New(engine.Ports{
-		Store: k.Store, Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Providers: offline.Checks(),
+		Store: k.Store, Expressions: expression.New(), Links: enginetest.Links(), Clock: k.Clock, NewID: k.IDs, Providers: offline.Checks(),
 	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)

@@ -604,7 +604,7 @@ func open(changes ...func(*engine.Ports)) stage {
 	p := engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(still.Sleep)},
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: still, NewID: enginetest.SeededIDs(1),
+		Expressions: expression.New(), Links: enginetest.Links(), Clock: still, NewID: enginetest.SeededIDs(1),
 	}
 	if err := store.SaveTenant(context.Background(), verification.Tenant{ID: acme, Name: "Acme"}); err != nil {
 		panic(err)

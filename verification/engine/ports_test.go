@@ -39,7 +39,7 @@ func TestNewNamesThePortThatIsMissing(t *testing.T) {
 func TestDocumentsNeedASanitizer(t *testing.T) {
 	k := enginetest.New(t)
 	_, err := engine.New(engine.Ports{
-		Store: k.Store, Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Documents: newDocuments(),
+		Store: k.Store, Expressions: expression.New(), Links: enginetest.Links(), Clock: k.Clock, NewID: k.IDs, Documents: newDocuments(),
 	}, engine.Options{})
 	if err == nil || err.Error() != "engine: the port Sanitize is required" {
 		t.Errorf("New with Documents alone = %v, want it to name Sanitize", err)

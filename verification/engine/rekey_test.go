@@ -125,7 +125,7 @@ func keyingHost(t *testing.T, k *enginetest.Kit, s store.Store) *engine.Engine {
 	t.Helper()
 	p := engine.Ports{
 		Store: s, Providers: map[string]verification.Provider{"script": k.Provider}, Expressions: expression.New(),
-		Links: enginetest.Links{}, Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
+		Links: enginetest.Links(), Clock: k.Clock, NewID: k.IDs, Notifier: k.Notices,
 	}
 	o := engine.Options{PublicURL: "http://journey.example", StartWait: -1}
 	searching(&p, &o)

@@ -467,7 +467,7 @@ func another(t *testing.T, k *enginetest.Kit, s *screener, change func(*engine.P
 	t.Helper()
 	p := engine.Ports{
 		Store: k.Store, Providers: map[string]verification.Provider{"script": k.Provider, "screen": s},
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: k.Clock, NewID: enginetest.SeededIDs(2),
+		Expressions: expression.New(), Links: enginetest.Links(), Clock: k.Clock, NewID: enginetest.SeededIDs(2),
 	}
 	if change != nil {
 		change(&p)

@@ -43,7 +43,7 @@ func BenchmarkNothingDue(b *testing.B) {
 		}
 	}
 	e, err := engine.New(engine.Ports{
-		Store: s, Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System{}, NewID: uuid.NewString,
+		Store: s, Expressions: expression.New(), Links: enginetest.Links(), Clock: clock.System{}, NewID: uuid.NewString,
 	}, engine.Options{Passive: true})
 	if err != nil {
 		b.Fatal(err)

@@ -79,7 +79,7 @@ func newEngine(t *testing.T, store store.Store) *engine.Engine {
 	e, err := engine.New(engine.Ports{
 		Store:       store,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep), "sandbox_2": sandbox.New(clock.System{}.Sleep)},
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
+		Expressions: expression.New(), Links: enginetest.Links(), Clock: clock.System{}, NewID: enginetest.SeededIDs(1),
 	}, engine.Options{Passive: true})
 	if err != nil {
 		t.Fatal(err)

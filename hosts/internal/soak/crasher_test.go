@@ -79,7 +79,7 @@ func serveEngine(at string) (err error) {
 		return err
 	}
 	e, err := engine.New(engine.Ports{
-		Store: s, Providers: map[string]verification.Provider{"vendor": crashingVendor{}}, Expressions: expression.New(), Links: enginetest.Links{},
+		Store: s, Providers: map[string]verification.Provider{"vendor": crashingVendor{}}, Expressions: expression.New(), Links: enginetest.Links(),
 		Clock: clock.System{}, NewID: uuid.NewString,
 	}, engine.Options{Lease: engineLease, StartWait: -1, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {

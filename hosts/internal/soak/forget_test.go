@@ -79,7 +79,7 @@ func (c laterClock) Now() time.Time { return c.System.Now().Add(c.by) }
 // later returns an engine on the same store, whose clock is ahead.
 func (f *forgetting) later(by time.Duration) (*engine.Engine, error) {
 	return engine.New(engine.Ports{
-		Store: f.store, Expressions: expression.New(), Links: enginetest.Links{}, Clock: laterClock{by: by}, NewID: uuid.NewString,
+		Store: f.store, Expressions: expression.New(), Links: enginetest.Links(), Clock: laterClock{by: by}, NewID: uuid.NewString,
 		Documents: f.documents, Sanitize: asItIs, Ledger: f.ledger,
 	}, engine.Options{Lease: engineLease, StartWait: -1, QueueInterval: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 }

@@ -75,7 +75,7 @@ func newEngine(t *testing.T, s store.Store, c verification.Clock, o engine.Optio
 	e, err := engine.New(engine.Ports{
 		Store:       s,
 		Providers:   map[string]verification.Provider{"sandbox": sandbox.New(clock.System{}.Sleep)},
-		Expressions: expression.New(), Links: enginetest.Links{}, Clock: c,
+		Expressions: expression.New(), Links: enginetest.Links(), Clock: c,
 		NewID: func() string { return uuid.Must(uuid.NewV7()).String() },
 	}, o)
 	must(t, err)
