@@ -25,12 +25,13 @@ type fileLedger struct {
 }
 
 // LedgerFile returns the ledger in a file, which the first entry creates. Its folder must exist. The file has one
-// entry in JSON on each line, the newest last. A second file, LedgerEnd, has the number of the last entry, so that a
-// file that was cut is noticed. The ledger is safe for concurrent use, also by several processes on one machine.
+// entry in JSON on each line, the newest last. A second file, with ".end" after its name, has the number of the last
+// entry, so that a file that was cut is noticed. The ledger is safe for concurrent use, also by several processes on
+// one machine.
 func LedgerFile(file string) verification.ErasureLedger { return &fileLedger{file: file} }
 
-// LedgerEnd returns the name of the second file of the ledger in a file.
-func LedgerEnd(file string) string { return file + ".end" }
+// ledgerEnd returns the name of the second file of the ledger in a file.
+func ledgerEnd(file string) string { return file + ".end" }
 
 // NoteErasures implements verification.ErasureLedger. What a crash left of an entry stays on a line of its own.
 func (l *fileLedger) NoteErasures(ctx context.Context, entries ...verification.Erasure) error {
@@ -108,14 +109,14 @@ func (l *fileLedger) writeEnd(last verification.Erasure) error {
 	}
 	line, err := last.Line()
 	if err == nil {
-		err = replaceFile(LedgerEnd(l.file), line)
+		err = replaceFile(ledgerEnd(l.file), line)
 	}
 	return err
 }
 
 // end returns what the second file has; without a number if there is none, or it cannot be read.
 func (l *fileLedger) end() verification.Erasure {
-	raw, err := os.ReadFile(LedgerEnd(l.file))
+	raw, err := os.ReadFile(ledgerEnd(l.file))
 	if err != nil {
 		return verification.Erasure{}
 	}
@@ -226,7 +227,7 @@ func (l *fileLedger) RepairErasures(ctx context.Context, id string) error {
 		err = replaceFile(l.file, kept)
 	}
 	if err == nil {
-		if err = os.Remove(LedgerEnd(l.file)); errors.Is(err, fs.ErrNotExist) {
+		if err = os.Remove(ledgerEnd(l.file)); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 	}

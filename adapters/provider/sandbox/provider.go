@@ -17,21 +17,25 @@ import (
 )
 
 // Provider returns the scripted results. It keeps no state between calls, so one
-// host can continue where another stopped. It implements verification.Poller and
-// verification.ReturnReceiver.
-type Provider struct {
+// host can continue where another stopped.
+type Provider interface {
+	verification.Poller
+	verification.ReturnReceiver
+}
+
+type provider struct {
 	sleep func(ctx context.Context, d time.Duration) error
 }
 
 // New returns a provider that uses sleep for slow results. sleep returns nil once
 // d has passed, and an error if ctx is done first.
-func New(sleep func(ctx context.Context, d time.Duration) error) *Provider {
-	return &Provider{sleep: sleep}
+func New(sleep func(ctx context.Context, d time.Duration) error) Provider {
+	return &provider{sleep: sleep}
 }
 
 // Check returns the scripted result of the check. For an invalid script it returns
 // a permanent error that says what is wrong.
-func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+func (p *provider) Check(ctx context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
@@ -62,7 +66,7 @@ func (p *Provider) Check(ctx context.Context, r verification.CheckRequest) (veri
 
 // Poll returns the result of a check whose script is "pending:N": poll number N
 // passes. The customer of "redirect:URL" stays away until the return.
-func (p *Provider) Poll(_ context.Context, r verification.PollRequest) (verification.CheckResult, error) {
+func (p *provider) Poll(_ context.Context, r verification.PollRequest) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)
@@ -78,7 +82,7 @@ func (p *Provider) Poll(_ context.Context, r verification.PollRequest) (verifica
 }
 
 // ReceiveReturn returns a result that failed if there is a parameter error, and else one that passed.
-func (p *Provider) ReceiveReturn(_ context.Context, r verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
+func (p *provider) ReceiveReturn(_ context.Context, r verification.PollRequest, parameters map[string]string) (verification.CheckResult, error) {
 	s, err := readScript(r.Input, r.Key)
 	if err != nil {
 		return verification.CheckResult{}, verification.Permanent(err)

@@ -16,11 +16,6 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-var _ interface {
-	verification.Poller
-	verification.ReturnReceiver
-} = (*sandbox.Provider)(nil)
-
 // naps is a sleep that takes no time and records the durations.
 type naps []time.Duration
 

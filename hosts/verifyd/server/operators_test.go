@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
@@ -140,7 +139,7 @@ func TestABackupOfAHostThatIsKilledMeanwhile(t *testing.T) {
 	if out, err := unpack.CombinedOutput(); err != nil {
 		t.Fatalf("tar: %v: %s", err, out)
 	}
-	for _, of := range []func(datadir.Folder) string{datadir.Folder.Erasures, func(f datadir.Folder) string { return blob.LedgerEnd(f.Erasures()) }} {
+	for _, of := range []func(datadir.Folder) string{datadir.Folder.Erasures, func(f datadir.Folder) string { return f.Erasures() + ".end" }} {
 		ledger, err := os.ReadFile(of(folder)) // as it is now: no backup has it
 		if err == nil {
 			err = os.WriteFile(of(restored), ledger, 0o600)
