@@ -55,7 +55,7 @@ type Logo struct {
 	// Name is the start of the content's SHA-256 and a file extension, such as
 	// 9f86d081884c7d65.png; empty for no logo.
 	Name string
-	// Content is empty where only the name is known: see TenantStore.
+	// Content is empty where only the name is known: see store.Tables.
 	Content []byte
 }
 

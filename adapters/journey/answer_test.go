@@ -386,13 +386,13 @@ func (m *failingTenants) setError(err error) {
 	m.fail = err
 }
 
-func (m *failingTenants) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+func (m *failingTenants) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fail != nil {
-		return verification.Tenant{}, m.fail
+	if m.fail != nil && kind == store.RecordTenant {
+		return nil, m.fail
 	}
-	return m.Store.Tenant(ctx, id)
+	return m.Store.Row(ctx, kind, key)
 }
 
 func TestAnUnavailableStoreIsExplained(t *testing.T) {

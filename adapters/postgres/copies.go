@@ -163,6 +163,7 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 		}.read(ctx, s, key)
 	case store.RecordLedger:
 		return s.ledgerRecords(ctx)
+	case store.RecordLogo: // tenants have their logos
 	}
 	return func(yield func(store.Record, error) bool) {
 		yield(nil, fmt.Errorf("postgres: unknown records %q", kind))

@@ -28,10 +28,8 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	for _, r := range records {
 		var err error
 		switch r := r.(type) {
-		case store.TenantRecord:
-			err = s.SaveTenant(ctx, r.Tenant)
-		case store.AccountRecord:
-			err = s.SaveAccount(ctx, r.Account)
+		case store.TenantRecord, store.AccountRecord, store.RetentionMarkRecord:
+			err = s.Change(ctx, []store.Record{r})
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
@@ -53,8 +51,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 			}
 		case store.PassRecord:
 			err = s.savePassRecord(ctx, r.Pass)
-		case store.RetentionMarkRecord:
-			err = s.Change(ctx, []store.Record{r})
 		case store.AuditRecord:
 			var row auditRow
 			if row, err = newAuditRow(r.Entry); err == nil {

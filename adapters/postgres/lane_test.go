@@ -114,7 +114,7 @@ func newBusyRun(t *testing.T, s store.Store, hosts int) *busyRun {
 	t.Helper()
 	keys, err := token.NewKeys()
 	must(t, err)
-	if err := s.SaveTenant(t.Context(), verification.Tenant{ID: enginetest.Tenant, Name: "Bank"}); err != nil {
+	if err := (store.Tables{RowStore: s}).SaveTenant(t.Context(), verification.Tenant{ID: enginetest.Tenant, Name: "Bank"}); err != nil {
 		t.Fatal(err)
 	}
 	b := &busyRun{vendor: &busyVendor{}}

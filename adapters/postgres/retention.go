@@ -98,17 +98,14 @@ func markRecords(_ context.Context, _ *Store, rows []markRow) iter.Seq2[store.Re
 	}
 }
 
-// saveMark replaces the mark of a workflow.
-func saveMark(b *pgx.Batch, db *bun.DB, m store.RetentionMark) error {
+// markSave returns the statement that saves the mark of a workflow.
+func (s *Store) markSave(m store.RetentionMark) (string, error) {
 	if _, _, err := keyOf(verification.RunRef{Tenant: m.Tenant, Run: verification.RunID(m.Workflow)}); err != nil {
-		return err
+		return "", err
 	}
 	raw, err := json.Marshal(m)
-	if err == nil {
-		b.Queue(db.NewInsert().Model(&markRow{TenantID: m.Tenant, WorkflowID: m.Workflow, Mark: string(raw)}).
-			On("CONFLICT (tenant_id, workflow_id) DO UPDATE").String())
-	}
-	return err
+	return s.db.NewInsert().Model(&markRow{TenantID: m.Tenant, WorkflowID: m.Workflow, Mark: string(raw)}).
+		On("CONFLICT (tenant_id, workflow_id) DO UPDATE").String(), err
 }
 
 // The statements of Forget remove $2 records at most. They are hot, so that they use indexes whatever the statistics are.

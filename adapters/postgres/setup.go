@@ -11,10 +11,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -53,27 +51,8 @@ func (s *Store) SaveSetup(ctx context.Context, set store.Setup) error {
 
 // queueSetup queues the statements of a setup.
 func (s *Store) queueSetup(b *pgx.Batch, set store.Setup) error {
-	one := func(statement string, refused error) { // which must change one row
-		b.Queue(statement).Exec(func(t pgconn.CommandTag) error {
-			if t.RowsAffected() == 1 {
-				return nil
-			}
-			return refused
-		})
-	}
-	for _, t := range slices.SortedFunc(slices.Values(set.Tenants), func(a, b verification.Tenant) int { return cmp.Compare(a.ID, b.ID) }) {
-		save, err := s.tenantSave(t)
-		if err != nil {
-			return err
-		}
-		b.Queue(save)
-	}
-	for _, a := range slices.SortedFunc(slices.Values(set.Accounts), func(a, b verification.Account) int { return strings.Compare(a.ClientID, b.ClientID) }) {
-		save, err := s.accountSave(a)
-		if err != nil {
-			return err
-		}
-		one(save, verification.Conflict("account", "another tenant has that client id"))
+	if err := s.queueRows(b, set.Rows()); err != nil {
+		return err
 	}
 	for _, c := range slices.SortedFunc(slices.Values(set.Workflows), func(a, b store.WorkflowChange) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Workflow.ID, b.Workflow.ID))
@@ -82,7 +61,7 @@ func (s *Store) queueSetup(b *pgx.Batch, set store.Setup) error {
 		if err != nil {
 			return err
 		}
-		one(save, store.WorkflowChanged())
+		queueOne(b, save, store.WorkflowChanged())
 		if add != "" {
 			b.Queue(add)
 		}

@@ -55,6 +55,8 @@ type Options struct {
 // any number of hosts may open one on the same database. Its methods return
 // ErrUnavailable when the database does not answer.
 type Store struct {
+	store.Tables // over the Store itself
+
 	pool    *pgxpool.Pool
 	db      *bun.DB
 	opt     Options
@@ -95,6 +97,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
+	s.Tables = store.Tables{RowStore: s}
 	s.accounts = newCoalescer(s.loadAccount)
 	s.listTexts, s.stale = textsOf(s.db), stale(s.db)
 	err = s.Ping(ctx)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/store"
 )
 
 // selectAccount always selects one row, so that an unknown client id costs the same
@@ -97,11 +96,7 @@ func (r accountRow) account() verification.Account {
 	return a
 }
 
-// Tenant returns one tenant, or ErrNotFound.
-func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	return loadTenant(ctx, s.querier(), id)
-}
-
+// loadTenant returns a tenant whose logo has no content, or ErrNotFound.
 func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verification.Tenant, error) {
 	if !areUUIDs(id) {
 		return verification.Tenant{}, verification.NotFound("tenant")
@@ -116,32 +111,15 @@ func loadTenant(ctx context.Context, q querier, id verification.TenantID) (verif
 	return r.tenant(), nil
 }
 
-// Logo returns the logo of a tenant with its content, or ErrNotFound.
-func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
-	if !areUUIDs(id) {
-		return verification.Logo{}, verification.NotFound("logo")
-	}
+// loadLogo returns a tenant that has only its logo, or ErrNotFound.
+func (s *Store) loadLogo(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
 	r, err := selectRow[logoRow](ctx, s.querier(), string(id),
 		s.db.NewSelect().Model((*logoRow)(nil)).Where("tenant_id = ? AND logo <> ''", id).String())
 	if isMissing(err) {
 		err = verification.NotFound("logo")
 	}
-	if err != nil {
-		return verification.Logo{}, pgerror.Translate("load the logo of tenant "+string(id), err)
-	}
-	return verification.Logo{Name: r.Logo, Content: r.LogoContent}, nil
-}
-
-// Tenants returns all tenants in the order of their ids.
-func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
-	all, err := selectAll(ctx, s.querier(), everyTenant,
-		s.db.NewSelect().Model((*tenantRow)(nil)).OrderExpr("tenant_id").String(), tenantRow.tenant)
-	return all, pgerror.Translate("list tenants", err)
-}
-
-// SaveTenant creates or replaces a tenant.
-func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	return pgerror.Translate("save tenant "+string(t.ID), s.SaveSetup(ctx, store.Setup{Tenants: []verification.Tenant{t}}))
+	return verification.Tenant{ID: id, Logo: verification.Logo{Name: r.Logo, Content: r.LogoContent}},
+		pgerror.Translate("load the logo of tenant "+string(id), err)
 }
 
 // tenantSave returns the statement that saves a tenant.
@@ -164,12 +142,8 @@ func (s *Store) tenantSave(t verification.Tenant) (string, error) {
 	return save.String(), nil
 }
 
-// Account returns the account of a client id, or ErrNotFound. It searches
+// loadAccount returns the account of a client id, or ErrNotFound. It searches
 // every tenant, because the caller does not know the tenant yet.
-func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
-	return s.accounts.get(ctx, clientID)
-}
-
 func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.Account, error) {
 	if !storable(clientID) {
 		return verification.Account{}, verification.NotFound("account")
@@ -182,22 +156,6 @@ func (s *Store) loadAccount(ctx context.Context, clientID string) (verification.
 		return verification.Account{}, pgerror.Translate("load account", err)
 	}
 	return r.account(), nil
-}
-
-// Accounts returns the accounts of a tenant in the order of their client ids.
-func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-	if !areUUIDs(t) {
-		return nil, nil
-	}
-	all, err := selectAll(ctx, s.querier(), string(t),
-		s.db.NewSelect().Model((*accountRow)(nil)).Where("tenant_id = ?", t).OrderExpr("client_id").String(), accountRow.account)
-	return all, pgerror.Translate("list accounts", err)
-}
-
-// SaveAccount creates or replaces an account, or returns ErrConflict when another
-// tenant has its client id.
-func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
-	return pgerror.Translate("save account "+a.ClientID, s.SaveSetup(ctx, store.Setup{Accounts: []verification.Account{a}}))
 }
 
 // accountSave returns the statement that saves an account. It changes no row if another tenant has its client id.

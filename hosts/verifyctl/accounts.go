@@ -30,7 +30,7 @@ type accountCommands struct {
 
 // saveAccount saves an account, and adds that to the audit trail.
 func (s *session) saveAccount(ctx context.Context, db *database, a verification.Account, action store.AuditAction) error {
-	if err := db.SaveAccount(ctx, a); err != nil {
+	if err := db.tables().SaveAccount(ctx, a); err != nil {
 		return err
 	}
 	return s.audit(ctx, db, store.AuditEntry{Tenant: a.Tenant, Action: action, Subject: a.ClientID})
@@ -70,7 +70,7 @@ type accountList struct {
 // Run prints the accounts by client id.
 func (c accountList) Run(ctx context.Context, s *session) error {
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
-		all, err := db.Accounts(ctx, t.ID)
+		all, err := db.tables().Accounts(ctx, t.ID)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 	}
 	a.KeyHash = verification.HashAPIKey(key.text)
 	return c.databaseFlag.with(ctx, s, func(db *database) error {
-		switch _, err := db.Account(ctx, a.ClientID); {
+		switch _, err := db.tables().Account(ctx, a.ClientID); {
 		case err == nil:
 			return verification.Conflict("account", "an account with this client id exists already; verifyctl account rotate-key gives it another API key")
 		case !errors.Is(err, verification.ErrNotFound):
@@ -113,7 +113,7 @@ func (c accountCreate) Run(ctx context.Context, s *session) error {
 		if a.Tenant, err = c.tenant(ctx, s, db); err != nil {
 			return err
 		}
-		all, err := db.Accounts(ctx, a.Tenant)
+		all, err := db.tables().Accounts(ctx, a.Tenant)
 		if err := cmp.Or(err, verification.RoomForAccounts(len(all)+1)); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (c accountCreate) tenant(ctx context.Context, s *session, db *database) (ve
 	case len([]rune(c.TenantName)) > maxTenantName:
 		return "", fmt.Errorf("--tenant-name: must be 1 to %d characters", maxTenantName)
 	}
-	_, err = bootstrap.SaveTenant(ctx, db, verification.Tenant{ID: id, Name: c.TenantName}, s.noteSecret)
+	_, err = bootstrap.SaveTenant(ctx, db.tables(), verification.Tenant{ID: id, Name: c.TenantName}, s.noteSecret)
 	return id, err
 }
 
@@ -242,7 +242,7 @@ func (c accountRotate) Run(ctx context.Context, s *session) error {
 
 // account returns an account, which must exist.
 func (d *database) account(ctx context.Context, clientID string) (verification.Account, error) {
-	a, err := d.Account(ctx, clientID)
+	a, err := d.tables().Account(ctx, clientID)
 	if errors.Is(err, verification.ErrNotFound) {
 		return a, notFound("account", "no account has this client id")
 	}

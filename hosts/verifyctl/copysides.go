@@ -34,7 +34,7 @@ import (
 type copySide struct {
 	store.CopyStore
 	lists interface {
-		store.TenantLister
+		store.RowStore
 		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error)
 	}
 	keys   copyKeys
@@ -175,7 +175,7 @@ func (c *copySide) refuseHosts(ctx context.Context) error {
 
 // runs returns the number of runs of all tenants.
 func (c *copySide) runs(ctx context.Context, now time.Time) (n int, err error) {
-	tenants, err := c.lists.Tenants(ctx)
+	tenants, err := store.Tables{RowStore: c.lists}.Tenants(ctx)
 	for _, t := range tenants {
 		p, err := c.lists.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: now})
 		if err != nil {

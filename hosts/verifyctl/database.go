@@ -43,6 +43,8 @@ type database struct {
 	close     func() error
 }
 
+func (d *database) tables() store.Tables { return store.Tables{RowStore: d} }
+
 // server opens and migrates databases.
 type server struct {
 	open        func(ctx context.Context, url string) (*database, error)

@@ -291,7 +291,7 @@ const endDays = 7
 // ends reports the ends whose data could not be computed in full.
 func ends(ctx context.Context, db *database, now time.Time) finding {
 	const check = "ends"
-	tenants, err := db.Tenants(ctx)
+	tenants, err := db.tables().Tenants(ctx)
 	if err != nil {
 		return failed(check, pgerror.Explain(err).Error(), "retry")
 	}

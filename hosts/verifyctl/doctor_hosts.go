@@ -219,7 +219,7 @@ func (s *session) changedPolicies(ctx context.Context, db *database) (all []boot
 	if err != nil {
 		return nil, err
 	}
-	tenants, err := db.Tenants(ctx)
+	tenants, err := db.tables().Tenants(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ import (
 // tenant.
 func (d *database) tenant(ctx context.Context, f tenantFlag) (verification.Tenant, error) {
 	if id, err := verification.ParseTenantID(f.Tenant); err == nil {
-		t, err := d.Tenant(ctx, id)
+		t, err := d.tables().Tenant(ctx, id)
 		if errors.Is(err, verification.ErrNotFound) {
 			return t, notFound("tenant", "no tenant has this id (see verifyctl tenant list)")
 		}
 		return t, err
 	}
-	tenants, err := d.Tenants(ctx)
+	tenants, err := d.tables().Tenants(ctx)
 	if err != nil {
 		return verification.Tenant{}, err
 	}

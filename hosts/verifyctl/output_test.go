@@ -37,12 +37,12 @@ func TestNoStoredTextControlsTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.close() }()
-	acme, err := db.Tenant(t.Context(), tenant)
+	acme, err := db.tables().Tenant(t.Context(), tenant)
 	if err != nil {
 		t.Fatal(err)
 	}
 	acme.Name, acme.WebhookSecret = hostile+joined, hostile
-	if err := db.SaveTenant(t.Context(), acme); err != nil {
+	if err := db.tables().SaveTenant(t.Context(), acme); err != nil {
 		t.Fatal(err)
 	}
 	run := string(w.start(onboarding, "person-1").ID)

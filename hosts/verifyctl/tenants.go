@@ -34,7 +34,7 @@ type tenantJSON struct {
 // Run prints every tenant by id, without its secrets.
 func (c tenantList) Run(ctx context.Context, s *session) error {
 	return c.with(ctx, s, func(db *database) error {
-		all, err := db.Tenants(ctx)
+		all, err := db.tables().Tenants(ctx)
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (c webhookSecret) Run(ctx context.Context, s *session) error {
 			if t, err = c.rotated(t); err != nil {
 				return err
 			}
-			if err := db.SaveTenant(ctx, t); err != nil {
+			if err := db.tables().SaveTenant(ctx, t); err != nil {
 				return err
 			}
 			if err := s.audit(ctx, db, store.AuditEntry{Tenant: t.ID, Action: store.AuditTenantSaved, Detail: "webhook secret"}); err != nil {

@@ -32,7 +32,7 @@ func (d *Desk) time() time.Time { return d.now().UTC().Truncate(time.Microsecond
 
 // zone returns the time zone of a tenant and its name; UTC and "" for a tenant that is not stored.
 func (d *Desk) zone(ctx context.Context, t verification.TenantID) (*time.Location, string, error) {
-	tenant, err := d.store.Tenant(ctx, t)
+	tenant, err := store.Tables{RowStore: d.store}.Tenant(ctx, t)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return nil, "", err
 	}

@@ -68,7 +68,7 @@ func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q P
 	if err != nil {
 		return PersonFile{}, err
 	}
-	tenant, err := d.store.Tenant(ctx, t)
+	tenant, err := store.Tables{RowStore: d.store}.Tenant(ctx, t)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return PersonFile{}, err
 	}

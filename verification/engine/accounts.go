@@ -63,7 +63,7 @@ func (e *Engine) account(ctx context.Context, given credential) (knownAccount, e
 		}
 	}
 	var err error
-	now.Account, err = e.ports.Store.Account(ctx, given.client)
+	now.Account, err = tablesOf(e).Account(ctx, given.client)
 	// An unknown client is compared too, so that it takes as long.
 	right := subtle.ConstantTimeCompare(given.hash[:], now.KeyHash[:]) == 1
 	previous := subtle.ConstantTimeCompare(given.hash[:], now.PreviousKeyHash[:]) == 1

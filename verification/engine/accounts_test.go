@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const accountKey = "a key of at least twenty characters"
@@ -22,16 +23,16 @@ const accountKey = "a key of at least twenty characters"
 type accounts struct {
 	*enginetest.Kit
 	t       *testing.T
-	lookups *mock.TenantStoreMock
+	lookups *mock.RowStoreMock
 	stored  *memory.Store
 }
 
 func newAccounts(t *testing.T) accounts {
 	t.Helper()
 	a := accounts{t: t, stored: memory.New()}
-	a.lookups = &mock.TenantStoreMock{AccountFunc: a.stored.Account, SaveTenantFunc: a.stored.SaveTenant}
+	a.lookups = &mock.RowStoreMock{RowFunc: a.stored.Row, ChangeFunc: a.stored.Change}
 	a.Kit = enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Store = replace(p.Store, func(s *ports) { s.TenantStore = a.lookups })
+		p.Store = replace(p.Store, func(s *ports) { s.RowStore = a.lookups })
 	})
 	return a
 }
@@ -55,7 +56,7 @@ func (a accounts) finds(client string, disabled bool, lookups int) {
 	if err != nil || got.ClientID != client || got.Disabled != disabled {
 		a.t.Errorf("authenticate = %+v, %v; want disabled = %t", got, err, disabled)
 	}
-	if made := len(a.lookups.AccountCalls()); made != lookups {
+	if made := len(a.lookups.RowCalls()); made != lookups {
 		a.t.Errorf("%d lookups, want %d", made, lookups)
 	}
 }
@@ -92,13 +93,13 @@ func TestAChangedAccountIsSeenInASecond(t *testing.T) {
 func TestTheAgeOfAnAccountCountsFromItsLookup(t *testing.T) {
 	a := newAccounts(t)
 	a.save(acmeAccount())
-	a.lookups.AccountFunc = func(ctx context.Context, client string) (verification.Account, error) {
-		found, err := a.stored.Account(ctx, client)
+	a.lookups.RowFunc = func(ctx context.Context, kind store.RecordKind, client string) (store.Record, error) {
+		found, err := a.stored.Row(ctx, kind, client)
 		a.Advance(600 * time.Millisecond) // of a slow database
 		return found, err
 	}
 	a.finds("acme", false, 1)
-	a.lookups.AccountFunc = a.stored.Account
+	a.lookups.RowFunc = a.stored.Row
 	a.Advance(400 * time.Millisecond)
 	a.finds("acme", false, 2)
 }
@@ -113,7 +114,7 @@ func TestWrongCredentialsAreLookedUpEachTime(t *testing.T) {
 				t.Errorf("%s with %q = %v, want ErrUnauthenticated", client, key, err)
 			}
 		}
-		if made := len(a.lookups.AccountCalls()); made != 3+2*n {
+		if made := len(a.lookups.RowCalls()); made != 3+2*n {
 			t.Errorf("%d lookups, want %d", made, 3+2*n)
 		}
 	}

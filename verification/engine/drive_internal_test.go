@@ -89,8 +89,7 @@ func TestALargeRunIsWorkedOnWithoutAWorkerSlot(t *testing.T) {
 	e.store = struct {
 		store.RunStore
 		store.WorkflowStore
-		store.TenantStore
-		store.TenantLister
+		store.Tables
 	}{RunStore: runs}
 	for _, name := range []string{"unknown", "known"} {
 		j := &job{session: session{Engine: e, ref: ref, waitless: true}}
@@ -122,8 +121,7 @@ func TestARunThatWaitsHasNoLease(t *testing.T) {
 	e.store = struct {
 		store.RunStore
 		store.WorkflowStore
-		store.TenantStore
-		store.TenantLister
+		store.Tables
 	}{RunStore: &mock.RunStoreMock{
 		AppendFunc: func(context.Context, verification.TenantID, verification.RunID, int, store.Commit) error {
 			return nil

@@ -217,7 +217,7 @@ func New(p Ports, o Options) (*Engine, error) {
 	serving, lanes := make(chan struct{}), newLanes()
 	e := &Engine{
 		ports: p, opt: o, log: o.Log, activity: activity,
-		store:       p.Store,
+		store:       wholeOf(p.Store),
 		programs:    lru.New[programKey](maxPrograms, maxProgram, workflow.Program.Size),
 		workflows:   newWorkflowCache(),
 		runs:        newRunCache(o.CacheBytes, lanes),

@@ -431,7 +431,7 @@ func ExampleEngine_JourneyLogo() {
 	ctx := context.Background()
 	s := open(func(p *engine.Ports) {
 		tenant := verification.Tenant{ID: acme, Name: "Acme", Logo: verification.NewLogo("image/png", []byte("the bytes of a PNG"))}
-		if err := p.Store.SaveTenant(ctx, tenant); err != nil {
+		if err := (store.Tables{RowStore: p.Store}).SaveTenant(ctx, tenant); err != nil {
 			panic(err)
 		}
 	})
@@ -556,12 +556,12 @@ func ExampleEngine_SetWebhook() {
 }
 
 func ExampleEngine_Authenticate() {
-	var tenants store.TenantStore
-	s, ctx := open(func(p *engine.Ports) { tenants = p.Store }), context.Background()
+	var accounts store.Tables
+	s, ctx := open(func(p *engine.Ports) { accounts = store.Tables{RowStore: p.Store} }), context.Background()
 	defer s.close()
 	const key = "a key of at least twenty characters"
 	account := verification.Account{ClientID: "acme-backend", Tenant: acme, KeyHash: verification.HashAPIKey(key)}
-	if err := tenants.SaveAccount(ctx, account); err != nil {
+	if err := accounts.SaveAccount(ctx, account); err != nil {
 		fmt.Println(err)
 	}
 

@@ -25,8 +25,6 @@ type ports struct {
 	store.RunStore
 	store.WorkQueue
 	store.WorkflowStore
-	store.TenantStore
-	store.TenantLister
 	store.SetupStore
 	store.IdempotencyStore
 	store.DeliveryStore
@@ -40,7 +38,7 @@ type ports struct {
 
 // replace returns s, with other ports where change sets them.
 func replace(s store.Store, change func(*ports)) store.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

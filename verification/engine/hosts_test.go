@@ -243,8 +243,8 @@ func TestATransactionDrivesNoRunsAndRefusesKeys(t *testing.T) {
 	in := k.Engine.Within(struct {
 		store.RunStore
 		store.WorkflowStore
-		store.TenantStore
-	}{runs, k.Store, k.Store})
+		store.Tables
+	}{runs, k.Store, k.Store.Tables})
 	v, err := in.Start(t.Context(), enginetest.Tenant, w.ID, engine.StartRequest{ReferenceID: "x"})
 	if err != nil || v.Status != rules.StatusInProgress {
 		t.Fatalf("Start = %+v, %v", v, err)
@@ -304,7 +304,11 @@ func TestATransactionWaitsForNoSlot(t *testing.T) {
 func TestTheEndIsAnnouncedUnlessThereIsNoWebhook(t *testing.T) {
 	for name, end := range map[string]func(*enginetest.Kit, *mock.RunStoreMock, verification.RunID) error{
 		"inside a transaction": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {
-			_, err := k.Engine.Within(replace(k.Store, func(s *ports) { s.RunStore = runs })).Cancel(t.Context(), enginetest.Tenant, id)
+			_, err := k.Engine.Within(struct {
+				store.RunStore
+				store.WorkflowStore
+				store.Tables
+			}{runs, k.Store, k.Store.Tables}).Cancel(t.Context(), enginetest.Tenant, id)
 			return err
 		},
 		"with a workflow that cannot be read": func(k *enginetest.Kit, runs *mock.RunStoreMock, id verification.RunID) error {

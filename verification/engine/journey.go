@@ -194,7 +194,7 @@ func (e *Engine) JourneyLogo(ctx context.Context, token string) (verification.Lo
 	if err != nil {
 		return verification.Logo{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "journey", Cause: err}
 	}
-	return e.ports.Store.Logo(ctx, link.Tenant)
+	return tablesOf(e).Logo(ctx, link.Tenant)
 }
 
 // AnswerJourney delivers the customer's answer to the wait of this number, with the language of

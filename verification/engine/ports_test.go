@@ -72,10 +72,10 @@ func TestWrongCredentialsDoNotDelayRightOnes(t *testing.T) {
 		account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
 		var mu sync.Mutex
 		lookups, busy, busiest := 0, 0, 0
-		tenants := &mock.TenantStoreMock{
-			AccountFunc: func(_ context.Context, client string) (verification.Account, error) {
+		tenants := &mock.RowStoreMock{
+			RowFunc: func(_ context.Context, _ store.RecordKind, client string) (store.Record, error) {
 				if client == "acme" {
-					return account, nil
+					return store.AccountRecord{Account: account}, nil
 				}
 				mu.Lock()
 				lookups, busy = lookups+1, busy+1
@@ -85,12 +85,12 @@ func TestWrongCredentialsDoNotDelayRightOnes(t *testing.T) {
 				mu.Lock()
 				busy--
 				mu.Unlock()
-				return verification.Account{}, &verification.Error{Kind: verification.ErrNotFound, Subject: "account"}
+				return nil, verification.NotFound("account")
 			},
-			SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
+			ChangeFunc: func(context.Context, []store.Record) error { return nil },
 		}
 		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-			p.Store = replace(p.Store, func(s *ports) { s.TenantStore = tenants })
+			p.Store = replace(p.Store, func(s *ports) { s.RowStore = tenants })
 		})
 		if _, err := k.Engine.Authenticate(t.Context(), "acme", key); err != nil {
 			t.Fatal(err)
@@ -130,15 +130,15 @@ func TestANewClientIsLookedUpOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = "a key of at least twenty characters"
 		account := verification.Account{ClientID: "acme", Tenant: enginetest.Tenant, KeyHash: verification.HashAPIKey(key)}
-		tenants := &mock.TenantStoreMock{
-			AccountFunc: func(context.Context, string) (verification.Account, error) {
+		tenants := &mock.RowStoreMock{
+			RowFunc: func(context.Context, store.RecordKind, string) (store.Record, error) {
 				<-time.After(time.Second)
-				return account, nil
+				return store.AccountRecord{Account: account}, nil
 			},
-			SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
+			ChangeFunc: func(context.Context, []store.Record) error { return nil },
 		}
 		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-			p.Store = replace(p.Store, func(s *ports) { s.TenantStore = tenants })
+			p.Store = replace(p.Store, func(s *ports) { s.RowStore = tenants })
 		})
 		began := time.Now()
 		var all sync.WaitGroup
@@ -150,21 +150,19 @@ func TestANewClientIsLookedUpOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if lookups := len(tenants.AccountCalls()); lookups != 1 || time.Since(began) != time.Second {
+		if lookups := len(tenants.RowCalls()); lookups != 1 || time.Since(began) != time.Second {
 			t.Errorf("100 requests made %d lookups and took %s, want one lookup of a second", lookups, time.Since(began))
 		}
 	})
 }
 
 func TestAFailureOfTheAccountStoreIsNotARefusal(t *testing.T) {
-	tenants := &mock.TenantStoreMock{
-		AccountFunc: func(context.Context, string) (verification.Account, error) {
-			return verification.Account{}, errDisk
-		},
-		SaveTenantFunc: func(context.Context, verification.Tenant) error { return nil },
+	tenants := &mock.RowStoreMock{
+		RowFunc:    func(context.Context, store.RecordKind, string) (store.Record, error) { return nil, errDisk },
+		ChangeFunc: func(context.Context, []store.Record) error { return nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Store = replace(p.Store, func(s *ports) { s.TenantStore = tenants })
+		p.Store = replace(p.Store, func(s *ports) { s.RowStore = tenants })
 	})
 	if _, err := k.Engine.Authenticate(t.Context(), "acme", "x"); !errors.Is(err, errDisk) {
 		t.Errorf("authenticate = %v, want the store's error", err)

@@ -72,7 +72,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l rules.Letterhead, err error) {
 	tenant, err := e.store.Tenant(ctx, t)
 	if err == nil && tenant.Logo.Name != "" {
-		l.Logo, err = e.ports.Store.Logo(ctx, t)
+		l.Logo, err = tablesOf(e).Logo(ctx, t)
 	}
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return l, err

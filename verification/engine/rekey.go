@@ -59,7 +59,7 @@ func (p *retainPass) keyAnew(ctx context.Context) (more bool, err error) {
 
 // eachWorkflow calls f with the workflows whose runs are not known to be keyed anew.
 func (p *retainPass) eachWorkflow(ctx context.Context, f func(workflowRef) error) error {
-	tenants, err := p.ports.Store.Tenants(ctx)
+	tenants, err := tablesOf(p.Engine).Tenants(ctx)
 	for _, t := range tenants {
 		err := p.workflowsOf(ctx, t.ID, func(w workflow.Workflow) error {
 			if ref := (workflowRef{t.ID, w.ID}); !p.retaining.keyed[ref] {

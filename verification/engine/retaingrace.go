@@ -150,7 +150,7 @@ type RetentionChange struct {
 // RetentionChanges returns the changes of policies of a tenant that do not count in full yet or, with next, those that
 // next would make now. It changes nothing.
 func (e *Engine) RetentionChanges(ctx context.Context, t verification.TenantID, next *NextRetention) (all []RetentionChange, err error) {
-	tenant, err := e.ports.Store.Tenant(ctx, t)
+	tenant, err := tablesOf(e).Tenant(ctx, t)
 	if errors.Is(err, verification.ErrNotFound) && next != nil {
 		return nil, nil
 	}

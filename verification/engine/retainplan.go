@@ -37,7 +37,7 @@ const MaxRetentionPlan = 100_000
 // at most, the oldest; all is false if there are more. A run that is due to be deleted counts as deleted, also while it
 // is to be redacted first.
 func (e *Engine) RetentionPlan(ctx context.Context, t verification.TenantID) (counts []RetentionCount, all bool, err error) {
-	tenant, err := e.ports.Store.Tenant(ctx, t)
+	tenant, err := tablesOf(e).Tenant(ctx, t)
 	if err != nil {
 		return nil, false, err
 	}

@@ -17,7 +17,7 @@ import (
 // tenants goes on with the runs of all workflows that have a policy. Each tenant gets a turn; the next pass goes on
 // after the last one.
 func (p *retainPass) tenants(ctx context.Context) (more bool, err error) {
-	tenants, err := p.ports.Store.Tenants(ctx)
+	tenants, err := tablesOf(p.Engine).Tenants(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -187,7 +187,7 @@ func (e *Engine) RetentionNext(ctx context.Context) (next time.Time, err error) 
 // eachNext calls f for each workflow that has a policy, with its mark as counting returns it, and the times until which the
 // cursors have not passed their next runs; of each cursor, its first time, if that is before until.
 func eachNext(ctx context.Context, e *Engine, now, until time.Time, f func(m store.RetentionMark, times []time.Time)) error {
-	tenants, err := e.ports.Store.Tenants(ctx)
+	tenants, err := tablesOf(e).Tenants(ctx)
 	if err != nil {
 		return err
 	}

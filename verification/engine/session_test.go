@@ -79,9 +79,9 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			r := runs{consent: start(k, consent), photo: start(k, photo), over: start(k, ended)}
 			store := mockRuns(k.Store)
 			flows := &mock.WorkflowStoreMock{WorkflowFunc: k.Store.Workflow, VersionFunc: k.Store.Version}
-			tenants := &mock.TenantStoreMock{TenantFunc: k.Store.Tenant}
+			tenants := &mock.RowStoreMock{RowFunc: k.Store.Row}
 			e := operator(t, k, func(p *engine.Ports) { // another host, whose caches are empty
-				p.Store = replace(p.Store, func(s *ports) { s.RunStore, s.WorkflowStore, s.TenantStore = store, flows, tenants })
+				p.Store = replace(p.Store, func(s *ports) { s.RunStore, s.WorkflowStore, s.RowStore = store, flows, tenants })
 				p.Documents, p.Sanitize = newDocuments(), unchanged
 				p.NewID = enginetest.SeededIDs(3)
 			})
@@ -95,7 +95,7 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 				{"RunStore.Load", len(store.LoadCalls()), c.loads},
 				{"WorkflowStore.Workflow", len(flows.WorkflowCalls()), c.workflows},
 				{"WorkflowStore.Version", len(flows.VersionCalls()), c.versions},
-				{"TenantStore.Tenant", len(tenants.TenantCalls()), c.tenant},
+				{"RowStore.Row", len(tenants.RowCalls()), c.tenant},
 			} {
 				if calls.got != calls.want {
 					t.Errorf("%d calls of %s, want %d", calls.got, calls.of, calls.want)

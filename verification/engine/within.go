@@ -22,19 +22,25 @@ type TxStore interface {
 	Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error)
 	// Version is as in store.WorkflowStore.
 	Version(ctx context.Context, t verification.TenantID, id verification.WorkflowID, hash string) (workflow.Version, error)
-	// Tenant is as in store.TenantStore.
+	// Tenant is as in store.Tables.
 	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
 }
 
-// TxEngine is an engine inside a transaction of its caller. Runs, their events and
-// the work that follows are committed or rolled back with the transaction; before
-// the commit no other transaction sees them, and no work is carried out. A TxEngine
+// wholeStore is a store with its small tables, as a TxStore.
+type wholeStore struct {
+	store.Store
+	store.Tables
+}
+
+func wholeOf(s store.Store) wholeStore { return wholeStore{s, store.Tables{RowStore: s}} }
+
+// TxEngine is an engine inside a transaction of its caller. Runs, their events and the work that follows are committed or
+// rolled back with the transaction; before the commit no other transaction sees them, and no work is carried out. A TxEngine
 // is not safe for concurrent use and must not be used once the transaction has ended.
 type TxEngine struct{ inner *Engine }
 
-// Within returns an engine that works inside the transaction of tx. It does not
-// drive runs: after the commit, the first host that takes the work from the queue
-// does.
+// Within returns an engine that works inside the transaction of tx. It does not drive runs: after the commit, the first
+// host that takes the work from the queue does.
 func (e *Engine) Within(tx TxStore) *TxEngine {
 	inner := *e
 	inner.store, inner.runs, inner.workflows, inner.watch = tx, newRunCache(withinBytes, e.lanes), newWorkflowCache(), &watchers{}
@@ -46,9 +52,8 @@ func (e *Engine) Within(tx TxStore) *TxEngine {
 // withinBytes bounds the cached runs of a transaction.
 const withinBytes = 1 << 20
 
-// Start begins a run as Engine.Start does, and does not wait for it. It
-// returns ErrInvalid if the request has an idempotency key: the caller must make its
-// transaction idempotent.
+// Start begins a run as Engine.Start does, and does not wait for it. It returns ErrInvalid if the request has an
+// idempotency key: the caller must make its transaction idempotent.
 func (w *TxEngine) Start(ctx context.Context, t verification.TenantID, id verification.WorkflowID, r StartRequest) (rules.RunView, error) {
 	if err := refuseKey(r.IdempotencyKey); err != nil {
 		return rules.RunView{}, err
@@ -74,8 +79,7 @@ func (w *TxEngine) AskAgain(ctx context.Context, t verification.TenantID, id ver
 	return w.inner.AskAgain(ctx, t, id, c, "")
 }
 
-// Submit delivers the customer's answer as Engine.Submit does. It returns
-// ErrInvalid if the request has an idempotency key.
+// Submit delivers the customer's answer as Engine.Submit does. It returns ErrInvalid if the request has an idempotency key.
 func (w *TxEngine) Submit(ctx context.Context, t verification.TenantID, id verification.RunID, r SubmitRequest) (SignalResult, error) {
 	if err := refuseKey(r.IdempotencyKey); err != nil {
 		return SignalResult{}, err

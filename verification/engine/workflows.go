@@ -255,7 +255,7 @@ func (e *Engine) movedNotices(ctx context.Context, t verification.TenantID, url 
 // On returns an engine with the ports and options of e on another store, for Apply. It drives no runs.
 func (e *Engine) On(s store.Store) *Engine {
 	other := *e
-	other.ports.Store, other.store, other.runner = s, s, nil
+	other.ports.Store, other.store, other.runner = s, wholeOf(s), nil
 	return &other
 }
 

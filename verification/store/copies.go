@@ -35,7 +35,7 @@ type CopyStore interface {
 // RecordKind is a kind of records.
 type RecordKind string
 
-// The kinds of records.
+// The kinds of records. Copies have all but the last.
 const (
 	RecordTenant         RecordKind = "tenants"
 	RecordAccount        RecordKind = "accounts"
@@ -48,9 +48,11 @@ const (
 	RecordRetentionMark  RecordKind = "retention marks"
 	RecordAudit          RecordKind = "audit entries"
 	RecordLedger         RecordKind = "ledger marks"
+
+	RecordLogo RecordKind = "logos" // of rows only: the tenant with a key, with the content of its logo
 )
 
-// RecordKinds returns all kinds.
+// RecordKinds returns the kinds of a copy.
 func RecordKinds() []RecordKind {
 	return []RecordKind{
 		RecordTenant, RecordAccount, RecordWorkflow, RecordRun, RecordMeasure, RecordIdempotencyKey, RecordDelivery, RecordPass,

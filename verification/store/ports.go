@@ -18,8 +18,6 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	MeasureStore
 	RescreenStore
 	WorkflowStore
-	TenantStore
-	TenantLister
 	RowStore
 	SetupStore
 	IdempotencyStore
@@ -135,32 +133,6 @@ type WorkflowStore interface {
 	// returned, no Append that names an earlier revision changes what is read: such an
 	// Append has been saved, or is refused.
 	SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error
-}
-
-// TenantStore keeps tenants and the accounts that act for them.
-type TenantStore interface {
-	// Tenant returns a tenant, or ErrNotFound. Its logo has no content.
-	Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
-	// Logo returns the logo of a tenant with its content. It returns ErrNotFound if there
-	// is no such tenant, or it has no logo.
-	Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error)
-	// SaveTenant creates or replaces a tenant. If its logo has a name and no content, the
-	// stored content stays. It returns ErrInvalid if ValidateTenantID refuses the id.
-	SaveTenant(ctx context.Context, t verification.Tenant) error
-	// Account returns the account of a client id, or ErrNotFound.
-	Account(ctx context.Context, clientID string) (verification.Account, error)
-	// SaveAccount creates or replaces an account. It returns ErrConflict if
-	// another tenant has that client id.
-	SaveAccount(ctx context.Context, a verification.Account) error
-}
-
-// TenantLister lists tenants and accounts, for operators and bootstrap files.
-type TenantLister interface {
-	// Tenants returns all tenants in the order of their ids. Their logos have no content.
-	Tenants(ctx context.Context) ([]verification.Tenant, error)
-	// Accounts returns the accounts of a tenant in the order of their client ids; none for
-	// an unknown tenant.
-	Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
 }
 
 // SetupStore saves what a bootstrap file changes.

@@ -31,3 +31,15 @@ type AppliedFile struct {
 	Hash  string // of what the file says
 	Names string // JSON: the names of what the file lists
 }
+
+// Rows returns the rows of the tenants and accounts.
+func (s Setup) Rows() []Record {
+	var rows []Record
+	for _, t := range s.Tenants {
+		rows = append(rows, TenantRecord{t})
+	}
+	for _, a := range s.Accounts {
+		rows = append(rows, AccountRecord{a})
+	}
+	return rows
+}

@@ -31,8 +31,6 @@ type broken struct {
 	*mock.RunStoreMock
 	*mock.WorkQueueMock
 	*mock.WorkflowStoreMock
-	*mock.TenantStoreMock
-	*mock.TenantListerMock
 	*mock.SetupStoreMock
 	*mock.IdempotencyStoreMock
 	*mock.DeliveryStoreMock
@@ -69,10 +67,6 @@ func (s stores) broken(change breakage) *broken {
 			SaveWorkflowFunc: s.SaveWorkflow, VersionFunc: s.Version, VersionsFunc: s.Versions,
 			WorkflowFunc: s.Workflow, WorkflowsFunc: s.Workflows,
 		},
-		&mock.TenantStoreMock{
-			AccountFunc: s.Account, SaveAccountFunc: s.SaveAccount, LogoFunc: s.Logo, SaveTenantFunc: s.SaveTenant, TenantFunc: s.Tenant,
-		},
-		&mock.TenantListerMock{TenantsFunc: s.Tenants, AccountsFunc: s.Accounts},
 		&mock.SetupStoreMock{SaveSetupFunc: s.SaveSetup},
 		&mock.IdempotencyStoreMock{
 			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,
@@ -94,7 +88,7 @@ func (s stores) broken(change breakage) *broken {
 		&mock.LedgerStoreMock{
 			LedgerMarkFunc: s.LedgerMark, SaveLedgerMarkFunc: s.SaveLedgerMark, OwedErasuresFunc: s.OwedErasures, ErasuresNotedFunc: s.ErasuresNoted,
 		},
-		&mock.RowStoreMock{RowFunc: s.Row, ChangeFunc: s.Change},
+		&mock.RowStoreMock{RowFunc: s.Row, RowsFunc: s.Rows, ChangeFunc: s.Change},
 		&mock.CopyStoreMock{
 			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,
 		},

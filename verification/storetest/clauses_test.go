@@ -81,7 +81,7 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		"runs": func(s store.Store) storetest.Ports {
 			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s, RescreenStore: s}
 		},
-		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{TenantStore: s, TenantLister: s} },
+		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{RowStore: s} },
 		"idempotency keys": func(s store.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
 		"deliveries":       func(s store.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
 		"audit trail":      func(s store.Store) storetest.Ports { return storetest.Ports{AuditStore: s, RunStore: s} },

@@ -75,7 +75,7 @@ func TestAStoreIsWrittenPortByPort(t *testing.T) {
 	storetest.Some(t, func(*testing.T) storetest.Ports { // all but the ports that remove deliveries with a run, or with time
 		s := &ownStore{Store: memory.New(), deliveries: map[verification.TenantID]map[rules.NoticeRef]rules.Delivery{}}
 		return storetest.Ports{
-			RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, IdempotencyStore: s, DeliveryStore: s,
+			RunStore: s, WorkQueue: s, WorkflowStore: s, RowStore: s, IdempotencyStore: s, DeliveryStore: s,
 			MeasureStore: s, RescreenStore: s,
 		}
 	})

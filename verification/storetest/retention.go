@@ -110,11 +110,11 @@ func markOf(t verification.TenantID, w verification.WorkflowID, n int) store.Ret
 }
 
 func (t *trial) mark(m store.RetentionMark) {
-	t.ok("SaveRetentionMark", store.Tables{RowStore: t.store}.SaveRetentionMark(t.ctx, m))
+	t.ok("SaveRetentionMark", t.tables.SaveRetentionMark(t.ctx, m))
 }
 
 func (t *trial) hasMark(want store.RetentionMark) {
-	got, err := store.Tables{RowStore: t.store}.RetentionMark(t.ctx, want.Tenant, want.Workflow)
+	got, err := t.tables.RetentionMark(t.ctx, want.Tenant, want.Workflow)
 	t.ok("RetentionMark", err)
 	same(t, "the mark", got, want)
 }

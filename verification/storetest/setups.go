@@ -34,12 +34,12 @@ func (t *trial) hasSetup(all bool) {
 	s := aSetup()
 	if !all {
 		for _, of := range s.Tenants {
-			_, err := t.store.Tenant(t.ctx, of.ID)
+			_, err := t.tables.Tenant(t.ctx, of.ID)
 			t.refused("Tenant", err, verification.ErrNotFound)
 			t.audited(of.ID, store.AuditQuery{})
 		}
 		for _, a := range s.Accounts {
-			_, err := t.store.Account(t.ctx, a.ClientID)
+			_, err := t.tables.Account(t.ctx, a.ClientID)
 			t.refused("Account", err, verification.ErrNotFound)
 		}
 		for _, c := range s.Workflows {

@@ -27,7 +27,7 @@ func setupBreaches() []breach {
 		})},
 		{"a refused setup changes nothing", "the tenants are saved first", settingUp(func(ctx context.Context, sound stores, s store.Setup) error {
 			for _, t := range s.Tenants {
-				_ = sound.SaveTenant(ctx, t)
+				_ = store.Tables{RowStore: sound}.SaveTenant(ctx, t)
 			}
 			return sound.SaveSetup(ctx, s)
 		})},

@@ -8,10 +8,9 @@
 // There is one suite for each port. [All] calls every suite except [Documents], whose port is not part of store.Store;
 // [Some] calls the suites of the given ports.
 //
-// A suite consists of clauses. Each clause tests one promise of ports.go on a
-// store of its own. Pass each suite a function that returns an empty store and
-// cleans up with t.Cleanup. All times that clauses save are in UTC, with a precision of
-// microseconds.
+// A suite consists of clauses. Each clause tests one promise of ports.go or rows.go on a store of its own. Pass each suite
+// a function that returns an empty store and cleans up with t.Cleanup. All times that clauses save are in UTC, with a
+// precision of microseconds.
 package storetest
 
 import (
@@ -54,15 +53,15 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"runs", runnable && given.WorkQueue != nil && given.WorkflowStore != nil, runs()},
 		{"work", runnable && given.WorkQueue != nil, work()},
 		{"workflows", given.WorkflowStore != nil, workflows()},
-		{"tenants", given.TenantStore != nil && given.TenantLister != nil, tenants()},
-		{"setups", given.SetupStore != nil && given.TenantStore != nil && given.WorkflowStore != nil && given.AuditStore != nil, setups()},
+		{"tenants", given.RowStore != nil, tenants()},
+		{"setups", given.SetupStore != nil && given.RowStore != nil && given.WorkflowStore != nil && given.AuditStore != nil, setups()},
 		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
 		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
 		{"audit trail", runnable && given.AuditStore != nil, audits()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
-		{"retention", runnable && given.RetentionStore != nil && given.TenantStore != nil && given.DeliveryStore != nil && given.IdempotencyStore != nil &&
+		{"retention", runnable && given.RetentionStore != nil && given.DeliveryStore != nil && given.IdempotencyStore != nil &&
 			given.MeasureStore != nil && given.RowStore != nil, retention()},
 		{"ledger of erasures", runnable && given.LedgerStore != nil, ledgers()},
 		{"copies", given.CopyStore != nil, copies()},
@@ -100,8 +99,6 @@ type Ports struct {
 	store.RunStore
 	store.WorkQueue
 	store.WorkflowStore
-	store.TenantStore
-	store.TenantLister
 	store.SetupStore
 	store.IdempotencyStore
 	store.DeliveryStore
@@ -118,7 +115,7 @@ type Ports struct {
 func portsOf(s store.Store) Ports {
 	copied, _ := s.(store.CopyStore)
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, TenantStore: s, TenantLister: s, SetupStore: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, SetupStore: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
 		MeasureStore: s, RescreenStore: s, RetentionStore: s, LedgerStore: s, RowStore: s, CopyStore: copied,
 	}
 }
@@ -132,8 +129,8 @@ type clause struct {
 
 // run runs the clause on an empty store. The error says what was seen and what
 // was wanted.
-func (c clause) run(ctx context.Context, store Ports) error {
-	t, done := &trial{ctx: ctx, store: store}, make(chan struct{})
+func (c clause) run(ctx context.Context, p Ports) error {
+	t, done := &trial{ctx: ctx, store: p, tables: store.Tables{RowStore: p}}, make(chan struct{})
 	go func() {
 		defer close(done)
 		c.check(t)
@@ -145,9 +142,10 @@ func (c clause) run(ctx context.Context, store Ports) error {
 // trial is one run of a clause. Its methods call the store and end the clause at
 // the first wrong result. Only the goroutine of the clause may call them.
 type trial struct {
-	ctx   context.Context
-	store Ports
-	err   error
+	ctx    context.Context
+	store  Ports
+	tables store.Tables // of store
+	err    error
 }
 
 // failf ends the clause, as testing.T.Fatalf ends a test.

@@ -12,16 +12,16 @@ import (
 
 func tenants() []clause {
 	return []clause{
-		{"a tenant is returned as it was saved", "TenantStore.SaveTenant: creates or replaces a tenant", tenantIsReturned},
-		{"a tenant whose id is no UUID is refused", "TenantStore.SaveTenant: ErrInvalid if ValidateTenantID refuses the id", tenantWithoutUUID},
-		{"a logo is returned with its content", "TenantStore.Logo: returns the logo of a tenant with its content", logoIsReturned},
-		{"a logo without content keeps the stored content", "TenantStore.SaveTenant: the stored content stays", logoIsKept},
-		{"a missing logo is not found", "TenantStore.Logo: ErrNotFound if there is no such tenant, or it has no logo", missingLogo},
-		{"an unknown tenant is not found", "TenantStore.Tenant: or ErrNotFound", unknownTenant},
-		{"an account is returned as it was saved", "TenantStore.SaveAccount: creates or replaces an account", accountIsReturned},
-		{"an unknown account is not found", "TenantStore.Account: or ErrNotFound", unknownAccount},
-		{"tenants and accounts are listed in order", "TenantLister: in the order of their ids, in the order of their client ids", tenantsInOrder},
-		{"a client id belongs to one tenant", "TenantStore.SaveAccount: returns ErrConflict if another tenant has that client id", clientOfOneTenant},
+		{"a tenant is returned as it was saved", "Tables.SaveTenant: creates or replaces a tenant", tenantIsReturned},
+		{"a tenant whose id is no UUID is refused", "Tables.SaveTenant: ErrInvalid if ValidateTenantID refuses the id", tenantWithoutUUID},
+		{"a logo is returned with its content", "Tables.Logo: returns the logo of a tenant with its content", logoIsReturned},
+		{"a logo without content keeps the stored content", "Tables.SaveTenant: the stored content stays", logoIsKept},
+		{"a missing logo is not found", "Tables.Logo: ErrNotFound if there is no such tenant, or it has no logo", missingLogo},
+		{"an unknown tenant is not found", "Tables.Tenant: or ErrNotFound", unknownTenant},
+		{"an account is returned as it was saved", "Tables.SaveAccount: creates or replaces an account", accountIsReturned},
+		{"an unknown account is not found", "Tables.Account: or ErrNotFound", unknownAccount},
+		{"tenants and accounts are listed in order", "Tables: in the order of their ids, in the order of their client ids", tenantsInOrder},
+		{"a client id belongs to one tenant", "Tables.SaveAccount: returns ErrConflict if another tenant has that client id", clientOfOneTenant},
 	}
 }
 
@@ -48,21 +48,23 @@ func account(client string, of verification.TenantID) verification.Account {
 	}
 }
 
-func (t *trial) saveTenant(v verification.Tenant) { t.ok("SaveTenant", t.store.SaveTenant(t.ctx, v)) }
+func (t *trial) saveTenant(v verification.Tenant) {
+	t.ok("SaveTenant", t.tables.SaveTenant(t.ctx, v))
+}
 
 func (t *trial) hasTenant(want verification.Tenant) {
-	got, err := t.store.Tenant(t.ctx, want.ID)
+	got, err := t.tables.Tenant(t.ctx, want.ID)
 	t.ok("Tenant", err)
 	want.Logo.Content = nil
 	same(t, "the tenant", got, want)
 }
 
 func (t *trial) saveAccount(v verification.Account) {
-	t.ok("SaveAccount", t.store.SaveAccount(t.ctx, v))
+	t.ok("SaveAccount", t.tables.SaveAccount(t.ctx, v))
 }
 
 func (t *trial) hasAccount(want verification.Account) {
-	got, err := t.store.Account(t.ctx, want.ClientID)
+	got, err := t.tables.Account(t.ctx, want.ClientID)
 	t.ok("Account", err)
 	same(t, "the account", got, want)
 }
@@ -82,12 +84,12 @@ func tenantIsReturned(t *trial) {
 
 func tenantWithoutUUID(t *trial) {
 	for _, id := range []verification.TenantID{"acme", "", "A0000000-0000-7000-8000-00000000000A"} {
-		t.refused("SaveTenant("+string(id)+")", t.store.SaveTenant(t.ctx, verification.Tenant{ID: id, Name: "Acme"}), verification.ErrInvalid)
+		t.refused("SaveTenant("+string(id)+")", t.tables.SaveTenant(t.ctx, verification.Tenant{ID: id, Name: "Acme"}), verification.ErrInvalid)
 	}
 }
 
 func (t *trial) hasLogo(id verification.TenantID, want verification.Logo) {
-	got, err := t.store.Logo(t.ctx, id)
+	got, err := t.tables.Logo(t.ctx, id)
 	t.ok("Logo", err)
 	same(t, "the logo", got, want)
 }
@@ -117,18 +119,18 @@ func logoIsKept(t *trial) {
 func missingLogo(t *trial) {
 	a := tenant(ours)
 	t.saveTenant(a)
-	_, err := t.store.Logo(t.ctx, theirs)
+	_, err := t.tables.Logo(t.ctx, theirs)
 	t.refused("Logo(an unknown tenant)", err, verification.ErrNotFound)
 	a.Logo = verification.Logo{}
 	t.saveTenant(a)
 	t.hasTenant(a)
-	_, err = t.store.Logo(t.ctx, ours)
+	_, err = t.tables.Logo(t.ctx, ours)
 	t.refused("Logo(a tenant without one)", err, verification.ErrNotFound)
 }
 
 func unknownTenant(t *trial) {
 	t.saveTenant(tenant(ours))
-	_, err := t.store.Tenant(t.ctx, theirs)
+	_, err := t.tables.Tenant(t.ctx, theirs)
 	t.refused("Tenant(an unknown one)", err, verification.ErrNotFound)
 }
 
@@ -151,7 +153,7 @@ func accountIsReturned(t *trial) {
 }
 
 func tenantsInOrder(t *trial) {
-	none, err := t.store.Accounts(t.ctx, ours)
+	none, err := t.tables.Accounts(t.ctx, ours)
 	t.ok("Accounts(an unknown tenant)", err)
 	same(t, "the number of accounts of an unknown tenant", len(none), 0)
 	var want []verification.Tenant
@@ -162,7 +164,7 @@ func tenantsInOrder(t *trial) {
 		want = append(want, saved)
 	}
 	slices.SortFunc(want, func(a, b verification.Tenant) int { return cmp.Compare(a.ID, b.ID) })
-	listed, err := t.store.Tenants(t.ctx)
+	listed, err := t.tables.Tenants(t.ctx)
 	t.ok("Tenants", err)
 	same(t, "the tenants", listed, want)
 	b, c, a := account("client-b", ours), account("client-c", theirs), account("Client-a", ours)
@@ -170,7 +172,7 @@ func tenantsInOrder(t *trial) {
 	for _, v := range []verification.Account{b, c, a} {
 		t.saveAccount(v)
 	}
-	of, err := t.store.Accounts(t.ctx, ours)
+	of, err := t.tables.Accounts(t.ctx, ours)
 	t.ok("Accounts", err)
 	same(t, "the accounts", of, []verification.Account{a, b})
 }
@@ -179,7 +181,7 @@ func unknownAccount(t *trial) {
 	t.saveTenant(tenant(ours))
 	t.saveAccount(account("client-a", ours))
 	for _, client := range []string{"client-b", "client", "CLIENT-A", "client-a ", ""} {
-		_, err := t.store.Account(t.ctx, client)
+		_, err := t.tables.Account(t.ctx, client)
 		t.refused("Account("+client+")", err, verification.ErrNotFound)
 	}
 }
@@ -189,7 +191,7 @@ func clientOfOneTenant(t *trial) {
 	t.saveTenant(tenant(theirs))
 	a := account("client-a", ours)
 	t.saveAccount(a)
-	err := t.store.SaveAccount(t.ctx, account("client-a", theirs))
+	err := t.tables.SaveAccount(t.ctx, account("client-a", theirs))
 	t.refused("SaveAccount(with the client id of another tenant)", err, verification.ErrConflict)
 	t.hasAccount(a)
 }

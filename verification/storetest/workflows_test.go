@@ -231,98 +231,100 @@ func workflowBreaches() []breach {
 	}
 }
 
+// readingRows replaces what Row returns for a kind.
+func readingRows[R store.Record](kind store.RecordKind, f func(key string, r R, err error) (R, error)) breakage {
+	return func(b *broken, sound stores) {
+		b.RowFunc = func(ctx context.Context, of store.RecordKind, key string) (store.Record, error) {
+			row, err := sound.Row(ctx, of, key)
+			if of != kind {
+				return row, err
+			}
+			r, _ := row.(R)
+			return f(key, r, err)
+		}
+	}
+}
+
 func tenantBreaches() []breach {
 	return []breach{
-		{"a tenant is returned as it was saved", "Tenant sorts the allowlist", func(b *broken, sound stores) {
-			b.TenantFunc = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
-				t, err := sound.Tenant(ctx, id)
-				t.RedirectAllowlist = slices.Sorted(slices.Values(t.RedirectAllowlist))
-				return t, err
-			}
-		}},
-		{"a tenant whose id is no UUID is refused", "SaveTenant takes any id", func(b *broken, _ stores) {
-			b.SaveTenantFunc = func(context.Context, verification.Tenant) error { return nil }
+		{"a tenant is returned as it was saved", "Row sorts the allowlist", readingRows(store.RecordTenant, func(_ string, r store.TenantRecord, err error) (store.TenantRecord, error) {
+			r.Tenant.RedirectAllowlist = slices.Sorted(slices.Values(r.Tenant.RedirectAllowlist))
+			return r, err
+		})},
+		{"a tenant whose id is no UUID is refused", "Change takes any id", func(b *broken, _ stores) {
+			b.ChangeFunc = func(context.Context, []store.Record) error { return nil }
 		}},
 		{"a logo is returned with its content", "the first logo of a tenant stays", func(b *broken, sound stores) {
-			first := map[tenantID]verification.Logo{}
-			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
-				logo, err := sound.Logo(ctx, id)
-				if _, ok := first[id]; !ok {
-					first[id] = logo
+			first := map[string]store.TenantRecord{}
+			readingRows(store.RecordLogo, func(key string, r store.TenantRecord, err error) (store.TenantRecord, error) {
+				if _, ok := first[key]; !ok {
+					first[key] = r
 				}
-				return first[id], err
-			}
+				return first[key], err
+			})(b, sound)
 		}},
-		{"a logo without content keeps the stored content", "SaveTenant drops the content", func(b *broken, sound stores) {
+		{"a logo without content keeps the stored content", "Change drops the content", func(b *broken, sound stores) {
 			empty := false
-			b.SaveTenantFunc = func(ctx context.Context, t verification.Tenant) error {
-				empty = len(t.Logo.Content) == 0
-				return sound.SaveTenant(ctx, t)
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				r, ok := rows[0].(store.TenantRecord)
+				empty = ok && len(r.Tenant.Logo.Content) == 0
+				return sound.Change(ctx, rows)
 			}
-			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
-				logo, err := sound.Logo(ctx, id)
+			readingRows(store.RecordLogo, func(_ string, r store.TenantRecord, err error) (store.TenantRecord, error) {
 				if empty {
-					logo.Content = nil
+					r.Tenant.Logo.Content = nil
 				}
-				return logo, err
+				return r, err
+			})(b, sound)
+		}},
+		{"a missing logo is not found", "Row makes one up", readingRows(store.RecordLogo, func(_ string, r store.TenantRecord, err error) (store.TenantRecord, error) {
+			if errors.Is(err, verification.ErrNotFound) {
+				return store.TenantRecord{Tenant: verification.Tenant{Logo: verification.Logo{Name: "none.png"}}}, nil
+			}
+			return r, err
+		})},
+		{"an unknown tenant is not found", "Row makes one up", readingRows(store.RecordTenant, func(key string, r store.TenantRecord, err error) (store.TenantRecord, error) {
+			if errors.Is(err, verification.ErrNotFound) {
+				return store.TenantRecord{Tenant: verification.Tenant{ID: tenantID(key)}}, nil
+			}
+			return r, err
+		})},
+		{"an account is returned as it was saved", "Row forgets that it is disabled", readingRows(store.RecordAccount, func(_ string, r store.AccountRecord, err error) (store.AccountRecord, error) {
+			r.Account.Disabled = false
+			return r, err
+		})},
+		{"an unknown account is not found", "Row takes a client id in any case", func(b *broken, sound stores) {
+			b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				return sound.Row(ctx, kind, strings.ToLower(key))
 			}
 		}},
-		{"a missing logo is not found", "Logo returns an empty one", func(b *broken, sound stores) {
-			b.LogoFunc = func(ctx context.Context, id tenantID) (verification.Logo, error) {
-				logo, err := sound.Logo(ctx, id)
-				if errors.Is(err, verification.ErrNotFound) {
-					return verification.Logo{}, nil
-				}
-				return logo, err
-			}
-		}},
-		{"an unknown tenant is not found", "Tenant makes one up", func(b *broken, sound stores) {
-			b.TenantFunc = func(ctx context.Context, id tenantID) (verification.Tenant, error) {
-				t, err := sound.Tenant(ctx, id)
-				if errors.Is(err, verification.ErrNotFound) {
-					return verification.Tenant{ID: id}, nil
-				}
-				return t, err
-			}
-		}},
-		{"an account is returned as it was saved", "Account forgets that it is disabled", func(b *broken, sound stores) {
-			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
-				a, err := sound.Account(ctx, id)
-				a.Disabled = false
-				return a, err
-			}
-		}},
-		{"an unknown account is not found", "Account takes a client id in any case", func(b *broken, sound stores) {
-			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
-				return sound.Account(ctx, strings.ToLower(id))
-			}
-		}},
-		{"tenants and accounts are listed in order", "Tenants comes with the logos", func(b *broken, sound stores) {
-			b.TenantsFunc = func(ctx context.Context) ([]verification.Tenant, error) {
-				all, err := sound.Tenants(ctx)
+		{"tenants and accounts are listed in order", "Rows comes with the logos", func(b *broken, sound stores) {
+			b.RowsFunc = func(ctx context.Context, kind store.RecordKind, of tenantID) ([]store.Record, error) {
+				all, err := sound.Rows(ctx, kind, of)
 				for i := range all {
-					all[i].Logo, _ = sound.Logo(ctx, all[i].ID)
+					if r, err := sound.Row(ctx, store.RecordLogo, store.KeyOf(all[i])); err == nil {
+						all[i] = r
+					}
 				}
 				return all, err
 			}
 		}},
-		{"tenants and accounts are listed in order", "Accounts lists the last one first", func(b *broken, sound stores) {
-			b.AccountsFunc = func(ctx context.Context, t tenantID) ([]verification.Account, error) {
-				all, err := sound.Accounts(ctx, t)
-				slices.Reverse(all)
+		{"tenants and accounts are listed in order", "Rows lists the last account first", func(b *broken, sound stores) {
+			b.RowsFunc = func(ctx context.Context, kind store.RecordKind, of tenantID) ([]store.Record, error) {
+				all, err := sound.Rows(ctx, kind, of)
+				if kind == store.RecordAccount {
+					slices.Reverse(all)
+				}
 				return all, err
 			}
 		}},
-		{"an account is returned as it was saved", "Account forgets that a file lists it", func(b *broken, sound stores) {
-			b.AccountFunc = func(ctx context.Context, id string) (verification.Account, error) {
-				a, err := sound.Account(ctx, id)
-				a.FromFile = false
-				return a, err
-			}
-		}},
-		{"a client id belongs to one tenant", "SaveAccount hands it over", func(b *broken, sound stores) {
-			b.SaveAccountFunc = func(ctx context.Context, a verification.Account) error {
-				err := sound.SaveAccount(ctx, a)
+		{"an account is returned as it was saved", "Row forgets that a file lists it", readingRows(store.RecordAccount, func(_ string, r store.AccountRecord, err error) (store.AccountRecord, error) {
+			r.Account.FromFile = false
+			return r, err
+		})},
+		{"a client id belongs to one tenant", "Change hands it over", func(b *broken, sound stores) {
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				err := sound.Change(ctx, rows)
 				if errors.Is(err, verification.ErrConflict) {
 					return nil
 				}

@@ -138,16 +138,6 @@ func (s *Store) SaveWorkflow(ctx context.Context, t verification.TenantID, w wor
 	return s.record(kindWorkflow, workflowSaved{t, w, added}, func() error { return s.memory.SaveWorkflow(ctx, t, w, added) })
 }
 
-// SaveTenant implements store.TenantStore.
-func (s *Store) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	return s.record(kindTenant, tenantSaved{t}, func() error { return s.memory.SaveTenant(ctx, t) })
-}
-
-// SaveAccount implements store.TenantStore.
-func (s *Store) SaveAccount(ctx context.Context, a verification.Account) error {
-	return s.record(kindAccount, accountSaved{a}, func() error { return s.memory.SaveAccount(ctx, a) })
-}
-
 // SaveSetup implements store.SetupStore: one record has all of it.
 func (s *Store) SaveSetup(ctx context.Context, set store.Setup) error {
 	payload, err := encode(newSetupSaved(set))

@@ -228,13 +228,13 @@ func callsOfV2(ctx context.Context, s store.Store) error {
 	now := start()
 	var failed []error
 	ok := func(err error) { failed = append(failed, err) }
-	ok(s.SaveTenant(ctx, verification.Tenant{
+	ok(store.Tables{RowStore: s}.SaveTenant(ctx, verification.Tenant{
 		ID: tenant, Name: "Zoë & Söhne <Bank>", Zone: "Asia/Kolkata", RedirectAllowlist: []string{"https://app.example/done"},
 		WebhookSecret: "whsec_a", PreviousWebhookSecret: "whsec_b", Colour: "#102030",
 		Logo:  verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255}),
 		Links: verification.PageLinks{Privacy: "https://a.example/p", Help: "https://a.example/h", Legal: "https://a.example/l", Phone: "+91 98765 43210"},
 	}))
-	ok(s.SaveAccount(ctx, verification.Account{
+	ok(store.Tables{RowStore: s}.SaveAccount(ctx, verification.Account{
 		ClientID: "client", Tenant: tenant, KeyHash: verification.HashAPIKey("a key of the golden journal"), Disabled: true, FromFile: true,
 		Surfaces: []verification.Surface{verification.SurfaceRuns, verification.SurfaceSignals},
 	}))

@@ -86,6 +86,8 @@ type Options struct {
 // concurrent use. Callers must not modify returned values. If a call that changes something
 // is cancelled before the change, it does nothing; afterwards it waits for the disk.
 type Store struct {
+	store.Tables // over the Store itself
+
 	memory    *memstore.Store
 	writer    *writer
 	log       *slog.Logger
@@ -227,6 +229,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 		return nil, errors.Join(err, r.marks.close(nil))
 	}
 	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), rewritten: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
+	s.Tables = store.Tables{RowStore: s}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
 	s.writer.checkTailLocked()

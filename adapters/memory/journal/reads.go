@@ -45,6 +45,11 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 	return read(ctx, s, func() (store.Record, error) { return s.memory.Row(ctx, kind, key) })
 }
 
+// Rows implements store.RowStore.
+func (s *Store) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+	return read(ctx, s, func() ([]store.Record, error) { return s.memory.Rows(ctx, kind, of) })
+}
+
 // RescreenPasses implements store.RescreenStore.
 func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
 	return read(ctx, s, func() ([]store.RescreenPass, error) { return s.memory.RescreenPasses(ctx) })
@@ -72,31 +77,6 @@ func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
 ) (store.Page[workflow.VersionInfo], error) {
 	return read(ctx, s, func() (store.Page[workflow.VersionInfo], error) { return s.memory.Versions(ctx, t, id, p) })
-}
-
-// Tenant implements store.TenantStore.
-func (s *Store) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	return read(ctx, s, func() (verification.Tenant, error) { return s.memory.Tenant(ctx, id) })
-}
-
-// Logo implements store.TenantStore.
-func (s *Store) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
-	return read(ctx, s, func() (verification.Logo, error) { return s.memory.Logo(ctx, id) })
-}
-
-// Account implements store.TenantStore.
-func (s *Store) Account(ctx context.Context, clientID string) (verification.Account, error) {
-	return read(ctx, s, func() (verification.Account, error) { return s.memory.Account(ctx, clientID) })
-}
-
-// Tenants implements store.TenantLister.
-func (s *Store) Tenants(ctx context.Context) ([]verification.Tenant, error) {
-	return read(ctx, s, func() ([]verification.Tenant, error) { return s.memory.Tenants(ctx) })
-}
-
-// Accounts implements store.TenantLister.
-func (s *Store) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-	return read(ctx, s, func() ([]verification.Account, error) { return s.memory.Accounts(ctx, t) })
 }
 
 // IdempotencyRecord implements store.IdempotencyStore.

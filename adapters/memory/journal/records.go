@@ -300,7 +300,7 @@ func (r workflowSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveWorkflow(ctx, r.Tenant, r.Workflow, r.Version)
 }
 
-// tenantSaved is a tenant.
+// tenantSaved is a tenant of a setup. Builds before kindRows recorded each tenant so.
 type tenantSaved struct {
 	Tenant verification.Tenant `json:"tenant"`
 }
@@ -309,7 +309,7 @@ func (r tenantSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveTenant(ctx, r.Tenant)
 }
 
-// accountSaved is an account.
+// accountSaved is an account of a setup. Builds before kindRows recorded each account so.
 type accountSaved struct {
 	Account verification.Account `json:"account"`
 }

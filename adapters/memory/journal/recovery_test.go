@@ -226,8 +226,8 @@ func TestDamageOutsideRunsNamesNoRun(t *testing.T) {
 	damaged := written(d.files[journal.SegmentName(1)].data)
 	damaged.files[journal.SegmentName(1)].data[frames[1].Offset+30] ^= 1
 	_, err = journal.OpenDisk(t.Context(), damaged, journal.Options{})
-	if err == nil || !strings.Contains(err.Error(), "(tenant)") {
-		t.Errorf("Open = %v, want an error about the tenant", err)
+	if err == nil || !strings.Contains(err.Error(), "(rows)") {
+		t.Errorf("Open = %v, want an error about the row of the tenant", err)
 	}
 }
 

@@ -127,17 +127,23 @@ func (l lostNames) add(d Damage, f *frame) {
 	if err != nil { // its names are not known
 		return
 	}
-	var saved recordSaved
 	switch r := decoded.(type) {
 	case accountSaved:
-		saved.Account = &r.Account
+		l.addRecord(recordSaved{Account: &r.Account})
 	case tenantSaved:
-		saved.Tenant = &r.Tenant
+		l.addRecord(recordSaved{Tenant: &r.Tenant})
 	case workflowSaved:
-		saved.Workflow = &store.WorkflowRecord{Workflow: r.Workflow}
+		l.addRecord(recordSaved{Workflow: &store.WorkflowRecord{Workflow: r.Workflow}})
 	case recordSaved:
-		saved = r
+		l.addRecord(r)
+	case rowsSaved:
+		for _, saved := range r.Rows {
+			l.addRecord(saved)
+		}
 	}
+}
+
+func (l lostNames) addRecord(saved recordSaved) {
 	switch {
 	case saved.Account != nil:
 		l.accounts[saved.Account.ClientID] = saved.Account.Disabled

@@ -73,13 +73,14 @@ func Apply(ctx context.Context, b definition.Bootstrap, e *engine.Engine, s stor
 // drafted applies a file to a draft, and returns its changes and the tenants whose webhook secret was generated.
 func drafted(ctx context.Context, b definition.Bootstrap, e *engine.Engine, to *draft) (done []Change, made []verification.Tenant, _ error) {
 	var problems []error
+	tables := store.Tables{RowStore: to}
 	for _, t := range b.Tenants {
-		outcome, err := SaveTenant(ctx, to, t.Tenant, func(t verification.Tenant) { made = append(made, t) })
+		outcome, err := SaveTenant(ctx, tables, t.Tenant, func(t verification.Tenant) { made = append(made, t) })
 		if err != nil {
 			return nil, nil, err
 		}
 		done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindTenant, Name: t.Tenant.Name, Outcome: outcome})
-		known, err := to.Accounts(ctx, t.Tenant.ID)
+		known, err := tables.Accounts(ctx, t.Tenant.ID)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the accounts of tenant %s: %w", t.Tenant.ID, err)
 		}
@@ -87,7 +88,7 @@ func drafted(ctx context.Context, b definition.Bootstrap, e *engine.Engine, to *
 			problems = append(problems, err)
 		}
 		for _, a := range t.Accounts {
-			outcome, err := saveAccount(ctx, to, a)
+			outcome, err := saveAccount(ctx, tables, a)
 			switch {
 			case errors.Is(err, verification.ErrConflict):
 				problems = append(problems, fmt.Errorf("client_id %s: %w", a.ClientID, err))
@@ -96,7 +97,7 @@ func drafted(ctx context.Context, b definition.Bootstrap, e *engine.Engine, to *
 			}
 			done = append(done, Change{Tenant: t.Tenant.ID, Kind: KindAccount, Name: a.ClientID, Outcome: outcome})
 		}
-		disabled, err := disableUnlisted(ctx, to, t, known)
+		disabled, err := disableUnlisted(ctx, tables, t, known)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -132,7 +133,7 @@ func changeOf(t verification.TenantID, a engine.Applied) Change {
 	return c
 }
 
-func saveAccount(ctx context.Context, tenants store.TenantStore, a verification.Account) (Outcome, error) {
+func saveAccount(ctx context.Context, tenants store.Tables, a verification.Account) (Outcome, error) {
 	a.FromFile = true
 	known, err := tenants.Account(ctx, a.ClientID)
 	there := err == nil
@@ -172,7 +173,7 @@ func has(accounts []verification.Account, a verification.Account) bool {
 
 // disableUnlisted disables the accounts of a tenant that an earlier file listed and this
 // one does not.
-func disableUnlisted(ctx context.Context, tenants store.TenantStore, t definition.Tenant, known []verification.Account) (done []Change, _ error) {
+func disableUnlisted(ctx context.Context, tenants store.Tables, t definition.Tenant, known []verification.Account) (done []Change, _ error) {
 	for _, a := range known {
 		if has(t.Accounts, a) || a.Disabled || !a.FromFile {
 			continue

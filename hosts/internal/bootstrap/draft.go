@@ -19,32 +19,33 @@ type draft struct {
 	setup store.Setup
 }
 
-// Tenant implements store.TenantStore.
-func (d *draft) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
+// Row implements store.RowStore.
+func (d *draft) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
 	for _, t := range d.setup.Tenants {
-		if t.ID == id {
-			return t, nil
+		if kind == store.RecordTenant && key == string(t.ID) {
+			return store.TenantRecord{Tenant: t}, nil
 		}
 	}
-	return d.Store.Tenant(ctx, id)
+	return d.Store.Row(ctx, kind, key)
 }
 
-// SaveTenant implements store.TenantStore.
-func (d *draft) SaveTenant(_ context.Context, t verification.Tenant) error {
-	d.setup.Tenants = append(d.setup.Tenants, t)
-	return nil
-}
-
-// SaveAccount implements store.TenantStore.
-func (d *draft) SaveAccount(ctx context.Context, a verification.Account) error {
-	known, err := d.Account(ctx, a.ClientID)
-	switch {
-	case err == nil && known.Tenant != a.Tenant:
-		return verification.Conflict("account", "another tenant has that client id")
-	case err != nil && !errors.Is(err, verification.ErrNotFound):
-		return err
+// Change implements store.RowStore.
+func (d *draft) Change(ctx context.Context, rows []store.Record) error {
+	for _, row := range rows {
+		switch r := row.(type) {
+		case store.TenantRecord:
+			d.setup.Tenants = append(d.setup.Tenants, r.Tenant)
+		case store.AccountRecord:
+			known, err := d.Row(ctx, store.KindOf(r), store.KeyOf(r))
+			if err != nil && !errors.Is(err, verification.ErrNotFound) {
+				return err
+			}
+			if err == nil && store.TenantOf(known) != store.TenantOf(r) {
+				return store.ClientTaken()
+			}
+			d.setup.Accounts = append(d.setup.Accounts, r.Account)
+		}
 	}
-	d.setup.Accounts = append(d.setup.Accounts, a)
 	return nil
 }
 

@@ -72,7 +72,7 @@ func TestAFileAndAClientChangeOneWorkflow(t *testing.T) {
 	}
 	// state returns what the store has of the tenant and its workflows, but for times.
 	state := func(s store.Store) string {
-		of, err := s.Tenant(t.Context(), bank)
+		of, err := store.Tables{RowStore: s}.Tenant(t.Context(), bank)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ tenants:
 func savedBefore(t *testing.T, s store.Store, file definition.Bootstrap) {
 	t.Helper()
 	for _, tenant := range file.Tenants {
-		if err := s.SaveTenant(t.Context(), tenant.Tenant); err != nil {
+		if err := (store.Tables{RowStore: s}).SaveTenant(t.Context(), tenant.Tenant); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range tenant.Workflows {

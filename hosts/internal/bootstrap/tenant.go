@@ -17,7 +17,7 @@ import (
 // including the previous one. If it has none, SaveTenant generates a secret and calls
 // made after saving it.
 func SaveTenant(
-	ctx context.Context, tenants store.TenantStore, t verification.Tenant, made func(verification.Tenant),
+	ctx context.Context, tenants store.Tables, t verification.Tenant, made func(verification.Tenant),
 ) (Outcome, error) {
 	known, err := tenants.Tenant(ctx, t.ID)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {

@@ -118,7 +118,7 @@ func (f *finder) add(kind Kind, name string) {
 }
 
 func (f *finder) find(ctx context.Context) error {
-	tenants, err := f.store.Tenants(ctx)
+	tenants, err := store.Tables{RowStore: f.store}.Tenants(ctx)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,11 @@ func (c *Client) Row(ctx context.Context, kind store.RecordKind, key string) (st
 	return one[store.Record](ctx, c, "Row", kind, key)
 }
 
+// Rows implements Ports.
+func (c *Client) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+	return one[[]store.Record](ctx, c, "Rows", kind, of)
+}
+
 // Change implements Ports.
 func (c *Client) Change(ctx context.Context, rows []store.Record) error {
 	return c.call(ctx, "Change", nil, rows)
@@ -144,41 +149,6 @@ func (c *Client) Versions(ctx context.Context, t verification.TenantID, id verif
 // SaveWorkflow implements Ports.
 func (c *Client) SaveWorkflow(ctx context.Context, t verification.TenantID, w workflow.Workflow, added *workflow.Version) error {
 	return c.call(ctx, "SaveWorkflow", nil, t, w, added)
-}
-
-// Tenant implements Ports.
-func (c *Client) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	return one[verification.Tenant](ctx, c, "Tenant", id)
-}
-
-// Logo implements Ports.
-func (c *Client) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
-	return one[verification.Logo](ctx, c, "Logo", id)
-}
-
-// SaveTenant implements Ports.
-func (c *Client) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	return c.call(ctx, "SaveTenant", nil, t)
-}
-
-// Account implements Ports.
-func (c *Client) Account(ctx context.Context, clientID string) (verification.Account, error) {
-	return one[verification.Account](ctx, c, "Account", clientID)
-}
-
-// SaveAccount implements Ports.
-func (c *Client) SaveAccount(ctx context.Context, a verification.Account) error {
-	return c.call(ctx, "SaveAccount", nil, a)
-}
-
-// Tenants implements Ports.
-func (c *Client) Tenants(ctx context.Context) ([]verification.Tenant, error) {
-	return one[[]verification.Tenant](ctx, c, "Tenants")
-}
-
-// Accounts implements Ports.
-func (c *Client) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-	return one[[]verification.Account](ctx, c, "Accounts", t)
 }
 
 // SaveSetup implements Ports.

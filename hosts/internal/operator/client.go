@@ -15,11 +15,13 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Client is the data of a folder through the host that has it. It is safe for concurrent use.
 // A call returns ErrUnavailable if the host does not answer.
 type Client struct {
+	store.Tables // over the Client itself
 	keyFile
 
 	http http.Client
@@ -30,13 +32,15 @@ const base = "http://operator"
 
 // newClient returns a client of the host that has a folder.
 func newClient(folder datadir.Folder) *Client {
-	return &Client{keyFile{folder}, http.Client{Transport: &http.Transport{
+	c := &Client{keyFile: keyFile{folder}, http: http.Client{Transport: &http.Transport{
 		DialContext:           func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, folder) },
 		MaxIdleConnsPerHost:   maxConnections,
 		MaxConnsPerHost:       maxConnections,
 		ResponseHeaderTimeout: 2 * callTimeout,
 		DisableCompression:    true,
 	}}}
+	c.Tables = store.Tables{RowStore: c}
+	return c
 }
 
 // Close closes the connections.

@@ -20,12 +20,19 @@ import (
 // it is another build.
 func options() json.Options {
 	return json.JoinOptions(
-		json.FormatNilSliceAsNull(true), json.FormatNilMapAsNull(true), jsonv1.FormatDurationAsNano(true),
-		jsonv1.OmitEmptyWithLegacySemantics(true), json.RejectUnknownMembers(true), jsontext.PreserveRawStrings(true),
+		ofValues(),
 		json.WithMarshalers(json.JoinMarshalers(
 			json.MarshalFunc(encodeEvents), json.MarshalFunc(encodeWork), json.MarshalFunc(encodeField), json.MarshalFunc(encodeRow))),
 		json.WithUnmarshalers(json.JoinUnmarshalers(
 			json.UnmarshalFunc(decodeEvents), json.UnmarshalFunc(decodeWork), json.UnmarshalFunc(decodeField), json.UnmarshalFunc(decodeRow))),
+	)
+}
+
+// ofValues are the options without the JSON of what has none of its own.
+func ofValues() json.Options {
+	return json.JoinOptions(
+		json.FormatNilSliceAsNull(true), json.FormatNilMapAsNull(true), jsonv1.FormatDurationAsNano(true),
+		jsonv1.OmitEmptyWithLegacySemantics(true), json.RejectUnknownMembers(true), jsontext.PreserveRawStrings(true),
 	)
 }
 
@@ -89,14 +96,14 @@ func decodeField(raw []byte, f *verification.FieldError) error {
 }
 
 func encodeRow(r store.Record) ([]byte, error) {
-	return json.Marshal(map[store.RecordKind]any{store.KindOf(r): r})
+	return json.Marshal(map[store.RecordKind]any{store.KindOf(r): r}, ofValues())
 }
 
 func decodeRow(raw []byte, r *store.Record) error {
 	var row map[store.RecordKind]jsontext.Value // with one entry, or null
 	err := json.Unmarshal(raw, &row)
 	for kind, value := range row {
-		*r, err = store.DecodeRow(kind, func(into any) error { return json.Unmarshal(value, into, json.RejectUnknownMembers(true)) })
+		*r, err = store.DecodeRow(kind, func(into any) error { return json.Unmarshal(value, into, ofValues()) })
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func TestTheSocketIsOnlyForTheUserOfTheHost(t *testing.T) {
 	}
 }
 
-// answering is a store whose Tenants answers with an error, or waits for the end of its context.
+// answering is a store whose Rows answers with an error, or waits for the end of its context.
 type answering struct {
 	onlyStore
 
@@ -82,7 +82,7 @@ type answering struct {
 	ended chan struct{}
 }
 
-func (a answering) Tenants(ctx context.Context) ([]verification.Tenant, error) {
+func (a answering) Rows(ctx context.Context, _ store.RecordKind, _ verification.TenantID) ([]store.Record, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -186,13 +186,13 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		path, body string
 		want       int
 	}{
-		{"Tenants", "[]", http.StatusOK},
-		{"Tenants", "", http.StatusBadRequest},
-		{"Tenants", "[1]", http.StatusBadRequest},
-		{"Tenant", "[]", http.StatusBadRequest},
-		{"SaveTenant", `[{"Unknown": 1}]`, http.StatusBadRequest},
+		{"Rows", `["tenants", ""]`, http.StatusOK},
+		{"Rows", "", http.StatusBadRequest},
+		{"Rows", `["tenants", 1]`, http.StatusBadRequest},
+		{"Row", "[]", http.StatusBadRequest},
+		{"Change", `[[{"tenants": {"Tenant": {"Unknown": 1}}}]]`, http.StatusBadRequest},
 		{"Nothing", "[]", http.StatusNotFound},
-		{"Tenant", `["` + strings.Repeat("x", 64<<20) + `"]`, http.StatusRequestEntityTooLarge},
+		{"Row", `["tenants", "` + strings.Repeat("x", 64<<20) + `"]`, http.StatusRequestEntityTooLarge},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://host/call/"+tt.path, strings.NewReader(tt.body))
 		if err != nil {

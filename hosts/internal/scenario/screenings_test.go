@@ -272,7 +272,7 @@ func serveScreenings(t *testing.T, s store.Store) *screenings {
 		Providers: map[string]verification.Provider{"sandbox": planned{at, false}, screening.ProviderName: planned{at, true}},
 	}, engine.Options{PublicURL: "https://verify.example", StartWait: -1})
 	check(t, err)
-	check(t, s.SaveTenant(t.Context(), verification.Tenant{ID: screeningsTenant, Name: "Test"}))
+	check(t, store.Tables{RowStore: s}.SaveTenant(t.Context(), verification.Tenant{ID: screeningsTenant, Name: "Test"}))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan struct{})
 	go func() {

@@ -109,7 +109,7 @@ func serveEngine(at string) (err error) {
 }
 
 func startEngineRuns(ctx context.Context, s engineStore, e *engine.Engine) error {
-	if err := s.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Test"}); err != nil {
+	if err := (store.Tables{RowStore: s}).SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Test"}); err != nil {
 		return err
 	}
 	begin := func(check verification.NodeID, runs int) error {

@@ -33,6 +33,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -138,7 +139,7 @@ func serveForget(at, task string) error {
 
 // makeRuns makes runs that are completed, each with an upload. Every sixth is under a hold.
 func (f *forgetting) makeRuns(ctx context.Context) error {
-	if err := f.store.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Test"}); err != nil {
+	if err := (store.Tables{RowStore: f.store}).SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Test"}); err != nil {
 		return err
 	}
 	applied, err := f.engine.Apply(ctx, tenant, workflow.Definition{

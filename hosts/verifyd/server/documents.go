@@ -17,6 +17,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/blob/s3"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // openDocuments opens the object store or the folder of uploads; without one they are in memory.
@@ -119,7 +120,7 @@ func (h *host) tenantShare() func(context.Context) float64 {
 	var several atomic.Bool
 	return func(ctx context.Context) float64 {
 		if !several.Load() {
-			if tenants, err := h.storage.Tenants(ctx); err == nil && len(tenants) < 2 {
+			if tenants, err := (store.Tables{RowStore: h.storage}).Tenants(ctx); err == nil && len(tenants) < 2 {
 				return 1
 			} else if err == nil {
 				several.Store(true)

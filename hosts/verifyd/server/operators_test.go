@@ -70,12 +70,12 @@ func TestOperatorsReachARunningHost(t *testing.T) {
 	if err != nil || len(tenants) != 1 {
 		t.Fatalf("RunTenants = %v, %v, want the tenant of the demo", tenants, err)
 	}
-	account, err := d.Accounts(t.Context(), tenants[0])
+	account, err := store.Tables{RowStore: d}.Accounts(t.Context(), tenants[0])
 	if err != nil || len(account) != 1 {
 		t.Fatalf("Accounts = %v, %v, want the account of the demo", account, err)
 	}
 	account[0].Disabled = true
-	if err := d.SaveAccount(t.Context(), account[0]); err != nil {
+	if err := (store.Tables{RowStore: d}).SaveAccount(t.Context(), account[0]); err != nil {
 		t.Fatal(err)
 	}
 	within(t, 5*time.Second, "refuses an account that an operator has disabled", func() bool {

@@ -102,7 +102,7 @@ func (s *storage) ping(ctx context.Context) error {
 	case s.database != nil:
 		return s.database.Ping(ctx)
 	case s.folder != nil:
-		if _, err := s.Tenants(ctx); err != nil { // like any read, it waits for the disk
+		if _, err := s.folder.journal.Tenants(ctx); err != nil { // like any read, it waits for the disk
 			return err
 		}
 		return s.folder.writable(time.Now())

@@ -267,7 +267,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	o.providers.All[screening.NameMatchName] = screening.NewNameMatch()
 	links := token.NewLinks(keys)
 	notifier, err := webhook.New(webhook.Options{
-		Secrets: secrets(h.storage), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
+		Secrets: secrets(store.Tables{RowStore: h.storage}), Now: clk.Now, AllowPrivateNetworks: s.AllowPrivate,
 	})
 	if err != nil {
 		return nil, o.warnings, err
@@ -439,7 +439,7 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // secrets returns a function that returns the webhook secrets of a tenant, the
 // newest first.
-func secrets(tenants store.TenantStore) func(context.Context, verification.TenantID) ([]string, error) {
+func secrets(tenants store.Tables) func(context.Context, verification.TenantID) ([]string, error) {
 	return func(ctx context.Context, id verification.TenantID) ([]string, error) {
 		t, err := tenants.Tenant(ctx, id)
 		if err != nil {

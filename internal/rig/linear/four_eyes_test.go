@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -94,7 +95,10 @@ func (h hosts) decideOnce(ctx context.Context, r *rand.Rand, run verification.Ru
 	case 1:
 		err = e.ReturnProposal(ctx, tenant, run, rules.ReturnProposal{By: who, Identity: who})
 	case 2, 3, 4:
-		_, err = e.Within(h.stores[n]).GiveVerdict(ctx, tenant, run, verdict)
+		_, err = e.Within(struct {
+			store.Store
+			store.Tables
+		}{h.stores[n], store.Tables{RowStore: h.stores[n]}}).GiveVerdict(ctx, tenant, run, verdict)
 	case 5, 6, 7:
 		_, err = e.GiveVerdict(ctx, tenant, run, verdict, fmt.Sprint(run, r.IntN(4))) // other clients use the same keys
 	default:

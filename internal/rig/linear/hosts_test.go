@@ -57,7 +57,7 @@ func onPostgres(t *testing.T) hosts {
 // share starts a host on each store; the stores share their data.
 func share(t *testing.T, c *linear.Clock, stores ...store.Store) hosts {
 	t.Helper()
-	must(t, stores[0].SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
+	must(t, store.Tables{RowStore: stores[0]}.SaveTenant(t.Context(), verification.Tenant{ID: tenant, Name: "Test"}))
 	h := hosts{clock: c, stores: stores}
 	for _, s := range stores {
 		var poll time.Duration

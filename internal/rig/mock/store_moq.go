@@ -956,394 +956,6 @@ func (mock *WorkflowStoreMock) WorkflowsCalls() []struct {
 	return calls
 }
 
-// Ensure, that TenantStoreMock does implement store.TenantStore.
-// If this is not the case, regenerate this file with moq.
-var _ store.TenantStore = &TenantStoreMock{}
-
-// TenantStoreMock is a mock implementation of store.TenantStore.
-//
-//	func TestSomethingThatUsesTenantStore(t *testing.T) {
-//
-//		// make and configure a mocked store.TenantStore
-//		mockedTenantStore := &TenantStoreMock{
-//			AccountFunc: func(ctx context.Context, clientID string) (verification.Account, error) {
-//				panic("mock out the Account method")
-//			},
-//			LogoFunc: func(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
-//				panic("mock out the Logo method")
-//			},
-//			SaveAccountFunc: func(ctx context.Context, a verification.Account) error {
-//				panic("mock out the SaveAccount method")
-//			},
-//			SaveTenantFunc: func(ctx context.Context, t verification.Tenant) error {
-//				panic("mock out the SaveTenant method")
-//			},
-//			TenantFunc: func(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-//				panic("mock out the Tenant method")
-//			},
-//		}
-//
-//		// use mockedTenantStore in code that requires store.TenantStore
-//		// and then make assertions.
-//
-//	}
-type TenantStoreMock struct {
-	// AccountFunc mocks the Account method.
-	AccountFunc func(ctx context.Context, clientID string) (verification.Account, error)
-
-	// LogoFunc mocks the Logo method.
-	LogoFunc func(ctx context.Context, id verification.TenantID) (verification.Logo, error)
-
-	// SaveAccountFunc mocks the SaveAccount method.
-	SaveAccountFunc func(ctx context.Context, a verification.Account) error
-
-	// SaveTenantFunc mocks the SaveTenant method.
-	SaveTenantFunc func(ctx context.Context, t verification.Tenant) error
-
-	// TenantFunc mocks the Tenant method.
-	TenantFunc func(ctx context.Context, id verification.TenantID) (verification.Tenant, error)
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// Account holds details about calls to the Account method.
-		Account []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// ClientID is the clientID argument value.
-			ClientID string
-		}
-		// Logo holds details about calls to the Logo method.
-		Logo []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// ID is the id argument value.
-			ID verification.TenantID
-		}
-		// SaveAccount holds details about calls to the SaveAccount method.
-		SaveAccount []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// A is the a argument value.
-			A verification.Account
-		}
-		// SaveTenant holds details about calls to the SaveTenant method.
-		SaveTenant []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.Tenant
-		}
-		// Tenant holds details about calls to the Tenant method.
-		Tenant []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// ID is the id argument value.
-			ID verification.TenantID
-		}
-	}
-	lockAccount     sync.RWMutex
-	lockLogo        sync.RWMutex
-	lockSaveAccount sync.RWMutex
-	lockSaveTenant  sync.RWMutex
-	lockTenant      sync.RWMutex
-}
-
-// Account calls AccountFunc.
-func (mock *TenantStoreMock) Account(ctx context.Context, clientID string) (verification.Account, error) {
-	if mock.AccountFunc == nil {
-		panic("TenantStoreMock.AccountFunc: method is nil but TenantStore.Account was just called")
-	}
-	callInfo := struct {
-		Ctx      context.Context
-		ClientID string
-	}{
-		Ctx:      ctx,
-		ClientID: clientID,
-	}
-	mock.lockAccount.Lock()
-	mock.calls.Account = append(mock.calls.Account, callInfo)
-	mock.lockAccount.Unlock()
-	return mock.AccountFunc(ctx, clientID)
-}
-
-// AccountCalls gets all the calls that were made to Account.
-// Check the length with:
-//
-//	len(mockedTenantStore.AccountCalls())
-func (mock *TenantStoreMock) AccountCalls() []struct {
-	Ctx      context.Context
-	ClientID string
-} {
-	var calls []struct {
-		Ctx      context.Context
-		ClientID string
-	}
-	mock.lockAccount.RLock()
-	calls = mock.calls.Account
-	mock.lockAccount.RUnlock()
-	return calls
-}
-
-// Logo calls LogoFunc.
-func (mock *TenantStoreMock) Logo(ctx context.Context, id verification.TenantID) (verification.Logo, error) {
-	if mock.LogoFunc == nil {
-		panic("TenantStoreMock.LogoFunc: method is nil but TenantStore.Logo was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		ID  verification.TenantID
-	}{
-		Ctx: ctx,
-		ID:  id,
-	}
-	mock.lockLogo.Lock()
-	mock.calls.Logo = append(mock.calls.Logo, callInfo)
-	mock.lockLogo.Unlock()
-	return mock.LogoFunc(ctx, id)
-}
-
-// LogoCalls gets all the calls that were made to Logo.
-// Check the length with:
-//
-//	len(mockedTenantStore.LogoCalls())
-func (mock *TenantStoreMock) LogoCalls() []struct {
-	Ctx context.Context
-	ID  verification.TenantID
-} {
-	var calls []struct {
-		Ctx context.Context
-		ID  verification.TenantID
-	}
-	mock.lockLogo.RLock()
-	calls = mock.calls.Logo
-	mock.lockLogo.RUnlock()
-	return calls
-}
-
-// SaveAccount calls SaveAccountFunc.
-func (mock *TenantStoreMock) SaveAccount(ctx context.Context, a verification.Account) error {
-	if mock.SaveAccountFunc == nil {
-		panic("TenantStoreMock.SaveAccountFunc: method is nil but TenantStore.SaveAccount was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		A   verification.Account
-	}{
-		Ctx: ctx,
-		A:   a,
-	}
-	mock.lockSaveAccount.Lock()
-	mock.calls.SaveAccount = append(mock.calls.SaveAccount, callInfo)
-	mock.lockSaveAccount.Unlock()
-	return mock.SaveAccountFunc(ctx, a)
-}
-
-// SaveAccountCalls gets all the calls that were made to SaveAccount.
-// Check the length with:
-//
-//	len(mockedTenantStore.SaveAccountCalls())
-func (mock *TenantStoreMock) SaveAccountCalls() []struct {
-	Ctx context.Context
-	A   verification.Account
-} {
-	var calls []struct {
-		Ctx context.Context
-		A   verification.Account
-	}
-	mock.lockSaveAccount.RLock()
-	calls = mock.calls.SaveAccount
-	mock.lockSaveAccount.RUnlock()
-	return calls
-}
-
-// SaveTenant calls SaveTenantFunc.
-func (mock *TenantStoreMock) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	if mock.SaveTenantFunc == nil {
-		panic("TenantStoreMock.SaveTenantFunc: method is nil but TenantStore.SaveTenant was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.Tenant
-	}{
-		Ctx: ctx,
-		T:   t,
-	}
-	mock.lockSaveTenant.Lock()
-	mock.calls.SaveTenant = append(mock.calls.SaveTenant, callInfo)
-	mock.lockSaveTenant.Unlock()
-	return mock.SaveTenantFunc(ctx, t)
-}
-
-// SaveTenantCalls gets all the calls that were made to SaveTenant.
-// Check the length with:
-//
-//	len(mockedTenantStore.SaveTenantCalls())
-func (mock *TenantStoreMock) SaveTenantCalls() []struct {
-	Ctx context.Context
-	T   verification.Tenant
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.Tenant
-	}
-	mock.lockSaveTenant.RLock()
-	calls = mock.calls.SaveTenant
-	mock.lockSaveTenant.RUnlock()
-	return calls
-}
-
-// Tenant calls TenantFunc.
-func (mock *TenantStoreMock) Tenant(ctx context.Context, id verification.TenantID) (verification.Tenant, error) {
-	if mock.TenantFunc == nil {
-		panic("TenantStoreMock.TenantFunc: method is nil but TenantStore.Tenant was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		ID  verification.TenantID
-	}{
-		Ctx: ctx,
-		ID:  id,
-	}
-	mock.lockTenant.Lock()
-	mock.calls.Tenant = append(mock.calls.Tenant, callInfo)
-	mock.lockTenant.Unlock()
-	return mock.TenantFunc(ctx, id)
-}
-
-// TenantCalls gets all the calls that were made to Tenant.
-// Check the length with:
-//
-//	len(mockedTenantStore.TenantCalls())
-func (mock *TenantStoreMock) TenantCalls() []struct {
-	Ctx context.Context
-	ID  verification.TenantID
-} {
-	var calls []struct {
-		Ctx context.Context
-		ID  verification.TenantID
-	}
-	mock.lockTenant.RLock()
-	calls = mock.calls.Tenant
-	mock.lockTenant.RUnlock()
-	return calls
-}
-
-// Ensure, that TenantListerMock does implement store.TenantLister.
-// If this is not the case, regenerate this file with moq.
-var _ store.TenantLister = &TenantListerMock{}
-
-// TenantListerMock is a mock implementation of store.TenantLister.
-//
-//	func TestSomethingThatUsesTenantLister(t *testing.T) {
-//
-//		// make and configure a mocked store.TenantLister
-//		mockedTenantLister := &TenantListerMock{
-//			AccountsFunc: func(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-//				panic("mock out the Accounts method")
-//			},
-//			TenantsFunc: func(ctx context.Context) ([]verification.Tenant, error) {
-//				panic("mock out the Tenants method")
-//			},
-//		}
-//
-//		// use mockedTenantLister in code that requires store.TenantLister
-//		// and then make assertions.
-//
-//	}
-type TenantListerMock struct {
-	// AccountsFunc mocks the Accounts method.
-	AccountsFunc func(ctx context.Context, t verification.TenantID) ([]verification.Account, error)
-
-	// TenantsFunc mocks the Tenants method.
-	TenantsFunc func(ctx context.Context) ([]verification.Tenant, error)
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// Accounts holds details about calls to the Accounts method.
-		Accounts []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-		}
-		// Tenants holds details about calls to the Tenants method.
-		Tenants []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-		}
-	}
-	lockAccounts sync.RWMutex
-	lockTenants  sync.RWMutex
-}
-
-// Accounts calls AccountsFunc.
-func (mock *TenantListerMock) Accounts(ctx context.Context, t verification.TenantID) ([]verification.Account, error) {
-	if mock.AccountsFunc == nil {
-		panic("TenantListerMock.AccountsFunc: method is nil but TenantLister.Accounts was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-	}{
-		Ctx: ctx,
-		T:   t,
-	}
-	mock.lockAccounts.Lock()
-	mock.calls.Accounts = append(mock.calls.Accounts, callInfo)
-	mock.lockAccounts.Unlock()
-	return mock.AccountsFunc(ctx, t)
-}
-
-// AccountsCalls gets all the calls that were made to Accounts.
-// Check the length with:
-//
-//	len(mockedTenantLister.AccountsCalls())
-func (mock *TenantListerMock) AccountsCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-	}
-	mock.lockAccounts.RLock()
-	calls = mock.calls.Accounts
-	mock.lockAccounts.RUnlock()
-	return calls
-}
-
-// Tenants calls TenantsFunc.
-func (mock *TenantListerMock) Tenants(ctx context.Context) ([]verification.Tenant, error) {
-	if mock.TenantsFunc == nil {
-		panic("TenantListerMock.TenantsFunc: method is nil but TenantLister.Tenants was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-	}{
-		Ctx: ctx,
-	}
-	mock.lockTenants.Lock()
-	mock.calls.Tenants = append(mock.calls.Tenants, callInfo)
-	mock.lockTenants.Unlock()
-	return mock.TenantsFunc(ctx)
-}
-
-// TenantsCalls gets all the calls that were made to Tenants.
-// Check the length with:
-//
-//	len(mockedTenantLister.TenantsCalls())
-func (mock *TenantListerMock) TenantsCalls() []struct {
-	Ctx context.Context
-} {
-	var calls []struct {
-		Ctx context.Context
-	}
-	mock.lockTenants.RLock()
-	calls = mock.calls.Tenants
-	mock.lockTenants.RUnlock()
-	return calls
-}
-
 // Ensure, that SetupStoreMock does implement store.SetupStore.
 // If this is not the case, regenerate this file with moq.
 var _ store.SetupStore = &SetupStoreMock{}
@@ -2588,6 +2200,9 @@ var _ store.RowStore = &RowStoreMock{}
 //			RowFunc: func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
 //				panic("mock out the Row method")
 //			},
+//			RowsFunc: func(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+//				panic("mock out the Rows method")
+//			},
 //		}
 //
 //		// use mockedRowStore in code that requires store.RowStore
@@ -2600,6 +2215,9 @@ type RowStoreMock struct {
 
 	// RowFunc mocks the Row method.
 	RowFunc func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error)
+
+	// RowsFunc mocks the Rows method.
+	RowsFunc func(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -2619,9 +2237,19 @@ type RowStoreMock struct {
 			// Key is the key argument value.
 			Key string
 		}
+		// Rows holds details about calls to the Rows method.
+		Rows []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Kind is the kind argument value.
+			Kind store.RecordKind
+			// Of is the of argument value.
+			Of verification.TenantID
+		}
 	}
 	lockChange sync.RWMutex
 	lockRow    sync.RWMutex
+	lockRows   sync.RWMutex
 }
 
 // Change calls ChangeFunc.
@@ -2697,6 +2325,46 @@ func (mock *RowStoreMock) RowCalls() []struct {
 	mock.lockRow.RLock()
 	calls = mock.calls.Row
 	mock.lockRow.RUnlock()
+	return calls
+}
+
+// Rows calls RowsFunc.
+func (mock *RowStoreMock) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+	if mock.RowsFunc == nil {
+		panic("RowStoreMock.RowsFunc: method is nil but RowStore.Rows was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+		Of   verification.TenantID
+	}{
+		Ctx:  ctx,
+		Kind: kind,
+		Of:   of,
+	}
+	mock.lockRows.Lock()
+	mock.calls.Rows = append(mock.calls.Rows, callInfo)
+	mock.lockRows.Unlock()
+	return mock.RowsFunc(ctx, kind, of)
+}
+
+// RowsCalls gets all the calls that were made to Rows.
+// Check the length with:
+//
+//	len(mockedRowStore.RowsCalls())
+func (mock *RowStoreMock) RowsCalls() []struct {
+	Ctx  context.Context
+	Kind store.RecordKind
+	Of   verification.TenantID
+} {
+	var calls []struct {
+		Ctx  context.Context
+		Kind store.RecordKind
+		Of   verification.TenantID
+	}
+	mock.lockRows.RLock()
+	calls = mock.calls.Rows
+	mock.lockRows.RUnlock()
 	return calls
 }
 

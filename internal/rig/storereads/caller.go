@@ -227,12 +227,11 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 			return err
 		}),
 		"save a tenant": refusable(func(t *rapid.T) error {
-			return c.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Zoë & Söhne <Bank>", Zone: "Asia/Kolkata", Logo: rapid.SampledFrom([]verification.Logo{
-				{}, verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255}),
-			}).Draw(t, "logo")})
+			logo := rapid.SampledFrom([]verification.Logo{{}, verification.NewLogo("image/png", []byte{0x89, 'P', 'N', 'G', 0, 255})}).Draw(t, "logo")
+			return store.Tables{RowStore: c}.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Zoë & Söhne <Bank>", Zone: "Asia/Kolkata", Logo: logo})
 		}),
 		"save an account": refusable(func(t *rapid.T) error {
-			return c.SaveAccount(ctx, verification.Account{
+			return store.Tables{RowStore: c}.SaveAccount(ctx, verification.Account{
 				ClientID: fmt.Sprint("client ", rapid.IntRange(0, 3).Draw(t, "client")), Tenant: Tenant, Disabled: rapid.Bool().Draw(t, "disabled"),
 				Surfaces: []verification.Surface{verification.SurfaceRuns},
 			})

@@ -19,8 +19,8 @@ func Fill(t testing.TB, s store.Store, runs int) {
 	t.Helper()
 	ctx := t.Context()
 	failed := []error{
-		s.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Acme"}),
-		s.SaveAccount(ctx, verification.Account{ClientID: "acme", Tenant: Tenant}),
+		store.Tables{RowStore: s}.SaveTenant(ctx, verification.Tenant{ID: Tenant, Name: "Acme"}),
+		store.Tables{RowStore: s}.SaveAccount(ctx, verification.Account{ClientID: "acme", Tenant: Tenant}),
 		s.SaveWorkflow(ctx, Tenant, workflow.Workflow{ID: Workflow, Name: "Onboarding", Revision: 1},
 			&workflow.Version{Number: 1, Hash: "first"}),
 	}

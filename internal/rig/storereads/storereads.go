@@ -152,21 +152,6 @@ func (n Noted) SaveSetup(ctx context.Context, s store.Setup) error {
 	return nil
 }
 
-// SaveTenant notes what it is given, unless it is refused.
-func (n Noted) SaveTenant(ctx context.Context, t verification.Tenant) error {
-	err := n.Store.SaveTenant(ctx, t)
-	if err == nil {
-		n.note(func() { n.tenants[t.ID] = true })
-	}
-	return err
-}
-
-// SaveAccount notes what it is given.
-func (n Noted) SaveAccount(ctx context.Context, a verification.Account) error {
-	n.note(func() { n.tenants[a.Tenant], n.accounts[a.ClientID] = true, true })
-	return n.Store.SaveAccount(ctx, a)
-}
-
 // ClaimIdempotencyKey notes what it is given.
 func (n Noted) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
 	n.note(func() {
@@ -184,16 +169,24 @@ func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d rule
 	return n.Store.SaveDelivery(ctx, t, d)
 }
 
-// Change notes what it is given.
+// Change notes what it is given, but no tenant of a change that is refused.
 func (n Noted) Change(ctx context.Context, rows []store.Record) error {
+	err := n.Store.Change(ctx, rows)
 	n.note(func() {
-		for _, r := range rows {
-			if m, ok := r.(store.RetentionMarkRecord); ok {
-				n.marked[workflowOf{m.Mark.Tenant, m.Mark.Workflow}] = true
+		for _, row := range rows {
+			switch r := row.(type) {
+			case store.TenantRecord:
+				if err == nil {
+					n.tenants[r.Tenant.ID] = true
+				}
+			case store.AccountRecord:
+				n.tenants[r.Account.Tenant], n.accounts[r.Account.ClientID] = true, true
+			case store.RetentionMarkRecord:
+				n.marked[workflowOf{r.Mark.Tenant, r.Mark.Workflow}] = true
 			}
 		}
 	})
-	return n.Store.Change(ctx, rows)
+	return err
 }
 
 // AppendAudit notes what it is given.
@@ -238,18 +231,18 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		}
 		all[call] = result
 	}
-	page := store.PageQuery{Limit: store.MaxLimit}
+	page, tables := store.PageQuery{Limit: store.MaxLimit}, store.Tables{RowStore: s}
 	for ref := range n.runs {
 		events, err := s.Load(ctx, ref.Tenant, ref.Run, 0)
 		add(events, err, "Load(%s, %s)", ref.Tenant, ref.Run)
 	}
 	for t := range n.tenants {
 		n.readLists(ctx, s, t, add)
-		found, err := s.Tenant(ctx, t)
+		found, err := tables.Tenant(ctx, t)
 		add(found, err, "Tenant(%s)", t)
-		logo, err := s.Logo(ctx, t)
+		logo, err := tables.Logo(ctx, t)
 		add(logo, err, "Logo(%s)", t)
-		accounts, err := s.Accounts(ctx, t)
+		accounts, err := tables.Accounts(ctx, t)
 		add(accounts, err, "Accounts(%s)", t)
 		workflows, err := s.Workflows(ctx, t, page)
 		add(workflows, err, "Workflows(%s)", t)
@@ -273,11 +266,11 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(started, err, "StartedRuns(%s, %s)", w.tenant, w.id)
 	}
 	for w := range n.marked {
-		mark, err := store.Tables{RowStore: s}.RetentionMark(ctx, w.tenant, w.id)
+		mark, err := tables.RetentionMark(ctx, w.tenant, w.id)
 		add(mark, err, "RetentionMark(%s, %s)", w.tenant, w.id)
 	}
 	for id := range n.accounts {
-		account, err := s.Account(ctx, id)
+		account, err := tables.Account(ctx, id)
 		add(account, err, "Account(%s)", id)
 	}
 	for r := range n.requests {
@@ -288,7 +281,7 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		delivery, err := s.Delivery(ctx, d.tenant, d.ref)
 		add(delivery, err, "Delivery(%s, %+v)", d.tenant, d.ref)
 	}
-	tenants, err := s.Tenants(ctx)
+	tenants, err := tables.Tenants(ctx)
 	add(tenants, err, "Tenants()")
 	passes, err := s.RescreenPasses(ctx)
 	for i := range passes {

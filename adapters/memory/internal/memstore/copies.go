@@ -46,14 +46,18 @@ func each[K comparable, V any](ctx context.Context, t *table[K, V], order func(a
 // Records yields the records of a kind in the order of their keys.
 func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	switch kind {
-	case store.RecordTenant:
-		return each(ctx, &s.tenants, cmp.Compare, func(_ verification.TenantID, t verification.Tenant) store.Record {
-			return store.TenantRecord{Tenant: t}
-		})
-	case store.RecordAccount:
-		return each(ctx, &s.accounts, cmp.Compare, func(_ string, a verification.Account) store.Record {
-			return store.AccountRecord{Account: a}
-		})
+	case store.RecordTenant, store.RecordAccount, store.RecordRetentionMark:
+		return func(yield func(store.Record, error) bool) {
+			rows, err := s.rowsOf(ctx, kind, "")
+			for _, r := range rows {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+			}
+		}
 	case store.RecordWorkflow:
 		return each(ctx, &s.workflows.table, workflowKey.compare, workflowRecord)
 	case store.RecordRun:
@@ -74,8 +78,6 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 		return each(ctx, &s.rescreens.table, cmp.Compare, func(_ string, p store.RescreenPass) store.Record {
 			return store.PassRecord{Pass: p}
 		})
-	case store.RecordRetentionMark:
-		return rowsOf(ctx, s, kind)
 	case store.RecordAudit:
 		return s.auditRecords(ctx)
 	case store.RecordLedger:
@@ -84,6 +86,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 				yield(r, ctx.Err())
 			}
 		}
+	case store.RecordLogo: // tenants have their logos
 	}
 	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
 }
@@ -193,10 +196,8 @@ func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Rec
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err error) {
 	for _, r := range records {
 		switch r := r.(type) {
-		case store.TenantRecord:
-			err = s.SaveTenant(ctx, r.Tenant)
-		case store.AccountRecord:
-			err = s.SaveAccount(ctx, r.Account)
+		case store.TenantRecord, store.AccountRecord, store.RetentionMarkRecord:
+			err = s.Change(ctx, []store.Record{r})
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
@@ -214,8 +215,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 				passes[p.List] = p
 				return nil
 			})
-		case store.RetentionMarkRecord:
-			err = s.Change(ctx, []store.Record{r})
 		case store.AuditRecord:
 			err = s.saveEntry(ctx, r.Entry)
 		case store.LedgerRecord:

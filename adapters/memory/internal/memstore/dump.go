@@ -54,10 +54,6 @@ func NewDump(s *Store) (*Dump, error) {
 		return nil, verification.Conflict("store", "another dump is open")
 	}
 	d := &Dump{source: s.copied.rows[copiedFrom{}], work: s.queue.records(), deliveries: s.deliveries.dump(), audit: s.audit.dump()}
-	addRows(d, &s.tenants, func(_ verification.TenantID, t verification.Tenant) store.Record {
-		return store.TenantRecord{Tenant: t}
-	})
-	addRows(d, &s.accounts, func(_ string, a verification.Account) store.Record { return store.AccountRecord{Account: a} })
 	addRows(d, &s.workflows.table, workflowRecord)
 	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
 	addRows(d, &s.rows, rowRecord)

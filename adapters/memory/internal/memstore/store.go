@@ -15,6 +15,8 @@ import (
 
 // Store is a store.Store. It is safe for concurrent use.
 type Store struct {
+	store.Tables // over the Store itself
+
 	// The lock of a tenantData is taken before those of queue, rescreens, deliveries, audit and ledger; the
 	// others are taken alone.
 
@@ -22,8 +24,6 @@ type Store struct {
 	queue      queue
 	rescreens  rescreens
 	workflows  workflows
-	tenants    table[verification.TenantID, verification.Tenant]
-	accounts   table[string, verification.Account]
 	keys       idempotencyKeys
 	deliveries deliveries
 	rows       table[rowKey, store.Record]
@@ -42,6 +42,7 @@ var _ store.Store = (*Store)(nil)
 // New returns an empty store.
 func New() *Store {
 	s := &Store{}
+	s.Tables = store.Tables{RowStore: s}
 	s.queue = newQueue(s.kept.add)
 	return s
 }
