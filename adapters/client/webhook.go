@@ -16,9 +16,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/apitypes"
 )
 
-// WebhookTolerance bounds the difference between the time at which a webhook was sent and the
+// webhookTolerance bounds the difference between the time at which a webhook was sent and the
 // receiver's clock.
-const WebhookTolerance = 5 * time.Minute
+const webhookTolerance = 5 * time.Minute
 
 // maxWebhook bounds the body of a webhook that is read, in bytes.
 const maxWebhook = 1 << 20
@@ -44,14 +44,14 @@ func ReadWebhook(r *http.Request, now time.Time, secrets ...string) (Webhook, er
 }
 
 // VerifyWebhook returns the webhook with this header and body, if it is signed with one of the whsec_ secrets and
-// was sent within WebhookTolerance of now, the receiver's current time. Name two secrets while you replace one.
+// was sent within five minutes of now, the receiver's current time. Name two secrets while you replace one.
 // Otherwise it returns ErrNotAuthentic; any other error means that a secret is not valid or that the
 // body cannot be decoded.
 func VerifyWebhook(header http.Header, body []byte, now time.Time, secrets ...string) (Webhook, error) {
 	id := header.Get(apitypes.WebhookID)
 	seconds, err := strconv.ParseInt(header.Get(apitypes.WebhookTimestamp), 10, 64)
 	sent := time.Unix(seconds, 0)
-	if err != nil || id == "" || sent.Sub(now).Abs() > WebhookTolerance {
+	if err != nil || id == "" || sent.Sub(now).Abs() > webhookTolerance {
 		return Webhook{}, ErrNotAuthentic
 	}
 	authentic := false

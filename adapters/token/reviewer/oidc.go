@@ -118,19 +118,11 @@ func NewOIDC(o OIDCOptions) (*OIDC, error) {
 	return &OIDC{opt: o, keys: newKeyCache(o)}, nil
 }
 
-// Verify returns the claims of a token that the issuer signed for the audience
+// verify returns the claims of a token that the issuer signed for an audience
 // and that is valid now, give or take 60 seconds. It fails with ErrUnavailable
 // if the issuer's keys cannot be fetched, with ErrForbidden if the token gives no
 // role, and with ErrUnauthenticated for any other token. Only a token that is valid
 // except for its signature causes a fetch.
-func (o *OIDC) Verify(ctx context.Context, raw string) (Claims, error) {
-	t, err := parse(raw, maxToken)
-	if err != nil {
-		return Claims{}, err
-	}
-	return o.verify(ctx, t, o.opt.Audience)
-}
-
 func (o *OIDC) verify(ctx context.Context, t unverified, audience string) (Claims, error) {
 	if audience == "" {
 		return Claims{}, refused("it is not meant for this", errors.New("no audience is configured"))

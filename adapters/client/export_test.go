@@ -1,0 +1,6 @@
+// What only tests read.
+
+package client
+
+// WebhookTolerance bounds the age of a webhook.
+const WebhookTolerance = webhookTolerance
