@@ -103,7 +103,7 @@ type Options struct {
 	// measures of a day, audit entries, and those of store.AuditReads; 0 means for good.
 	KeepDeliveries, KeepMeasures, KeepAudit, KeepAuditReads time.Duration
 	// RetentionGrace is how long after a change of the policy that counts for a workflow nothing is removed that the
-	// policy before keeps, up to MaxRetentionGrace; 0 means 24 h, a negative value no grace. It must be the same on all
+	// policy before keeps, up to 30 days; 0 means 24 h, a negative value no grace. It must be the same on all
 	// hosts that share a store.
 	RetentionGrace time.Duration
 	// Log receives messages for operators; nil discards them.
@@ -296,7 +296,7 @@ func defaults(o *Options) {
 	if o.RetentionGrace = cmp.Or(o.RetentionGrace, defaultRetentionGrace); o.RetentionGrace < 0 {
 		o.RetentionGrace = 0
 	}
-	o.RetentionGrace = min(o.RetentionGrace, MaxRetentionGrace)
+	o.RetentionGrace = min(o.RetentionGrace, maxRetentionGrace)
 	o.Calls = cmp.Or(o.Calls, 1024)
 	o.CacheBytes = cmp.Or(o.CacheBytes, 64<<20)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))

@@ -13,8 +13,8 @@ import (
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
-// MaxRetentionGrace bounds Options.RetentionGrace: policies that counted earlier are forgotten.
-const MaxRetentionGrace = 30 * 24 * time.Hour
+// maxRetentionGrace bounds Options.RetentionGrace: policies that counted earlier are forgotten.
+const maxRetentionGrace = 30 * 24 * time.Hour
 
 const (
 	defaultRetentionGrace = 24 * time.Hour
@@ -44,7 +44,7 @@ func withPolicy(m store.RetentionMark, policy, earlier verification.Retention, n
 		since = all[n-1].Since
 	}
 	all = append(all, store.CountedPolicy{Policy: policy, Since: since})
-	for len(all) > 2 && !all[1].Since.Add(MaxRetentionGrace).After(now) {
+	for len(all) > 2 && !all[1].Since.Add(maxRetentionGrace).After(now) {
 		all = all[1:]
 	}
 	if len(all) > maxCounted {

@@ -42,8 +42,8 @@ func (r Rule) targets() []verification.NodeID {
 // Asks reports whether the node asks the customer for something.
 func (n Node) Asks() bool { return n.Type == NodeConsent || n.Type == NodeCustomerInput }
 
-// StandardReasons are why a customer is asked again in every workflow.
-func StandardReasons() []RejectReason {
+// standardReasons are why a customer is asked again in every workflow.
+func standardReasons() []RejectReason {
 	reason := func(code, en, hi string) RejectReason {
 		return RejectReason{Code: code, Label: en, LabelIn: Translations{"en": en, "hi": hi}}
 	}
@@ -62,7 +62,7 @@ func StandardReasons() []RejectReason {
 
 // ResubmitReason returns the reason of the workflow with a code, or else the standard one, and whether there is one.
 func (d Definition) ResubmitReason(code string) (RejectReason, bool) {
-	all := slices.Concat(d.ResubmitReasons, StandardReasons())
+	all := slices.Concat(d.ResubmitReasons, standardReasons())
 	if i := slices.IndexFunc(all, func(r RejectReason) bool { return r.Code == code }); i >= 0 {
 		return all[i], true
 	}
@@ -72,7 +72,7 @@ func (d Definition) ResubmitReason(code string) (RejectReason, bool) {
 // ResubmitCodes returns the codes of the reasons why the customer may be asked again: those of the workflow, and then the standard
 // ones.
 func (d Definition) ResubmitCodes() (codes []string) {
-	for _, r := range slices.Concat(d.ResubmitReasons, StandardReasons()) {
+	for _, r := range slices.Concat(d.ResubmitReasons, standardReasons()) {
 		if !slices.Contains(codes, r.Code) {
 			codes = append(codes, r.Code)
 		}

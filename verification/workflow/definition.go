@@ -44,7 +44,7 @@ type Definition struct {
 	// RejectReasons are what a reviewer chooses from when rejecting a run; none if reviewers
 	// give no reason.
 	RejectReasons []RejectReason `json:"reject_reasons,omitempty"`
-	// ResubmitReasons are why a customer may be asked again, beside StandardReasons.
+	// ResubmitReasons are why a customer may be asked again, beside those of every workflow.
 	ResubmitReasons []RejectReason `json:"resubmit_reasons,omitempty"`
 	// Notes says when reviewers must write notes; empty means NotesOptional.
 	Notes NotesRule `json:"notes,omitempty"`

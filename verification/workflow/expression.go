@@ -86,8 +86,8 @@ type MissingValue struct {
 	Sure      bool   // the expression fails whatever the other values are
 }
 
-// Listed is a Template that knows how long a list is that it makes.
-type Listed interface {
+// listed is a Template that knows how long a list is that it makes.
+type listed interface {
 	// Length returns the number of items that are written out in a field; -1 if the field is no such list.
 	Length(field string) int
 }

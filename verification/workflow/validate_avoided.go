@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Satisfiable is a Condition that says whether values exist for which conditions hold, and others do not.
-type Satisfiable interface {
+// satisfiable is a Condition that says whether values exist for which conditions hold, and others do not.
+type satisfiable interface {
 	// Satisfiable reports whether it finds such values. It finds none if a condition compares anything but a value with values that
 	// are written out, or if there are too many cases.
 	Satisfiable(hold, not []Condition) bool
@@ -153,7 +153,7 @@ func (s *avoiding) with(t taken, hold, not Condition) (_ taken, ok bool) {
 		}
 	}
 	for _, c := range slices.Concat(t.hold, t.not) {
-		all, ok := c.(Satisfiable)
+		all, ok := c.(satisfiable)
 		return t, ok && all.Satisfiable(t.hold, t.not)
 	}
 	return t, true

@@ -105,7 +105,7 @@ func (v *validator) list(id verification.NodeID, n Node, l ExpressionCompiler, p
 		return
 	}
 	p.lists[id] = t
-	if l, ok := t.(Listed); ok && l.Length(listField) > n.MaxElements() {
+	if l, ok := t.(listed); ok && l.Length(listField) > n.MaxElements() {
 		v.newProblem(path, "the list has %d elements, and the node can have at most %d", l.Length(listField), n.MaxElements())
 	}
 }
@@ -154,7 +154,7 @@ func (v *validator) spared(id verification.NodeID, n Node, p *Program) {
 	if len(all) < len(n.Members) {
 		return // it does not compile, as is reported
 	}
-	if c, ok := all[0].(Satisfiable); ok && c.Impossible(nil, all) {
+	if c, ok := all[0].(satisfiable); ok && c.Impossible(nil, all) {
 		return
 	}
 	v.warnings = append(v.warnings, verification.FieldError{Name: nodePath(id) + ".members", Message: fmt.Sprintf(

@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// Sourced is a Template that says which steps its values come from.
-type Sourced interface {
+// sourced is a Template that says which steps its values come from.
+type sourced interface {
 	// StepsRead returns the steps that the expressions in a field of the object read, in
 	// conditions too.
 	StepsRead(field string) []verification.NodeID
@@ -38,7 +38,7 @@ func (v *validator) vouched(id verification.NodeID, n Node, t Template) {
 		}
 		for _, name := range names {
 			steps, field := []verification.NodeID{}, fmt.Sprint(name)
-			if sourced, ok := t.(Sourced); ok {
+			if sourced, ok := t.(sourced); ok {
 				steps = sourced.StepsRead(field)
 			}
 			if strings.Contains(fmt.Sprint(with[field]), "item") {
