@@ -41,7 +41,7 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 		if run = run.Evolve(e); n+1 < len(p.history) && answersAtOnce(e, p.history[n+1]) {
 			continue
 		}
-		for i, line := range stepLines(e, p.openWord(run, e)) {
+		for i, line := range tell(e).path(p.openWord(run, e)) {
 			at := ""
 			if d := e.At.Sub(p.Start); i == 0 && d >= time.Millisecond {
 				at = "+" + shortDuration(d)
@@ -89,136 +89,19 @@ func (p *played) ending() string {
 	return strings.Join(parts, ", ")
 }
 
-// stepLines returns what a reader of the path sees of an event; none for an event that
-// another one follows from. The first line begins with the name of the node. An answer or a group at which something is open has
+// path returns what a reader of the path sees of an event; none for an event that
+// another one follows from. An answer or a group at which something is open has
 // that word instead of its own.
-func stepLines(e rules.Event, open string) []string {
-	step := func(id verification.NodeID, text string, data verification.Data) []string {
-		all := []string{fmt.Sprintf("%s: %s", id, text)}
-		if data != nil {
-			all = append(all, "  "+plainJSON(data))
-		}
-		return all
-	}
-	switch f := e.Fact.(type) {
-	case rules.Started:
-		return step("start", fmt.Sprintf("%s at %s", f.WorkflowName, timestamp(e.At)), f.Input)
-	case rules.ResultRecorded:
-		text := "failed"
-		if f.Passed {
-			text = "passed"
-		}
-		return step(f.Node, cmp.Or(open, text), f.Data)
-	case rules.ResultPending:
-		return step(f.Node, "pending", nil)
-	case rules.Redirected:
-		return step(f.Node, "the customer is led to "+hostOf(f.URL), nil)
-	case rules.Returned:
-		return step(f.Node, "the customer came back", nil)
-	case rules.PollFailed:
-		return step(f.Node, "no answer to a poll: "+f.Cause, nil)
-	case rules.DispatchFailed:
-		text := "no result: " + f.Cause
-		if !f.RetryAt.IsZero() {
-			text += "; called again"
-		}
-		return step(f.Node, text, nil)
-	case rules.ResultUnavailable:
-		return step(f.Node, "unavailable", f.Data)
-	case rules.NoAnswer:
-		return step(f.Node, string(f.Outcome), f.Data)
-	case rules.GroupBegan:
-		if f.Each {
-			return step(f.Node, counted(f.Elements, "element"), nil)
-		}
+func (t told) path(open string) []string {
+	if t.text == "" {
 		return nil
-	case rules.GroupDecided:
-		text := map[bool]string{true: "passed", false: "failed"}[f.Passed]
-		if f.Type == workflow.NodeChecks {
-			text = map[bool]string{true: "met", false: "not met"}[f.Passed]
-		}
-		if f.Unavailable {
-			text = "unavailable"
-		}
-		return step(f.Node, cmp.Or(open, text), f.Data)
-	case rules.CustomerSubmitted:
-		return step(f.Node, cmp.Or(open, "answered"), f.Data)
-	case rules.BranchTaken:
-		return append(step(f.Node, fmt.Sprintf("%s -> %s", cmp.Or(f.When, "else"), f.Next), nil), valueLines(f.Values)...)
-	case rules.Skipped:
-		text := "skipped"
-		switch {
-		case f.Kept:
-			text = "the answer stays"
-		case f.Next == "":
-			text = "not called"
-		}
-		if f.Next != "" {
-			text += " -> " + string(f.Next)
-		}
-		return append(step(f.Node, text, nil), valueLines(f.Values)...)
-	case rules.Compared:
-		return step(f.Node, comparedAnew(f), nil)
-	case rules.AskedAgain:
-		text := "the customer is asked again: " + strings.Join(f.Reasons, ", ")
-		if len(f.Fields) > 0 {
-			text += " (" + strings.Join(f.Fields, ", ") + ")"
-		}
-		return step(f.Node, text, nil)
-	case rules.VerdictRecorded:
-		return step(cmp.Or(f.Node, "verdict"), string(f.Decision)+" by "+f.By, nil)
-	case rules.VerdictProposed:
-		return step(cmp.Or(f.Node, "verdict"), "proposed "+string(f.Decision)+" by "+f.By, nil)
-	case rules.ProposalReturned:
-		return step(cmp.Or(f.Node, "verdict"), "sent back by "+f.By, nil)
-	case rules.Completed:
-		return step(f.Node, strings.TrimSpace("end "+completion(f)), f.Data)
-	case rules.Failed:
-		return step(f.Node, strings.TrimPrefix(failure(f), string(f.Node)+": "), nil)
-	case rules.Expired:
-		return []string{"expired: " + errorText(&f.Error)}
-	case rules.Cancelled:
-		return []string{"cancelled"}
-	case rules.CustomerAwaited:
-		return step(f.Node, "waits for the customer", nil)
-	case rules.ReviewAsked:
-		return step(f.Node, "waits for a reviewer", nil)
-	case rules.Dispatched, rules.ReviewDueSoon:
-		return nil
-	case rules.CallbackReceived:
-		return []string{string(f.Node) + ", polled at once"}
-	case rules.JourneyOpened:
-		return []string{string(f.Node)}
-	case rules.DocumentUploaded:
-		return []string{fmt.Sprintf("%s, %s, %d bytes for %s", f.Node, f.MediaType, f.Size, f.Field)}
-	case rules.HitsFound:
-		return []string{fmt.Sprintf("%s, %d in version %.12s of %s", f.Node, len(f.Hits), f.ListVersion, f.List)}
-	case rules.HitsCleared:
-		return []string{fmt.Sprintf("%s, %d left out", f.Node, len(f.Cleared))}
-	case rules.HitDecided:
-		return []string{fmt.Sprintf("%s, %s of %s: %s by %s", f.Node, f.Entry, f.List, f.Match, cmp.Or(f.By, "a program"))}
-	case rules.NoteAdded:
-		return []string{"by " + f.By}
-	case rules.Corrected:
-		return []string{strings.Join(strings.Fields(fmt.Sprintf("%s %s by %s", f.Node, f.Field, f.By)), " ")}
-	case rules.Assigned:
-		return []string{assignment(f)}
-	case rules.RejectedBefore:
-		return []string{rejectedBefore(f)}
-	case rules.Held:
-		return []string{"by " + f.By + ": " + f.Reason}
-	case rules.HoldEnded:
-		return []string{"by " + f.By}
-	case rules.Restricted:
-		return []string{"by " + f.By + ": " + f.Reason}
-	case rules.RestrictionLifted:
-		return []string{"by " + f.By + ": " + f.Reason}
-	case rules.Redacted:
-		return []string{"by " + cmp.Or(f.By, "a program")}
-	case rules.Erased, rules.DocumentsRemoved:
-		return []string{""}
 	}
-	return nil
+	t.text = cmp.Or(open, t.text)
+	all := []string{t.line()}
+	if t.data != nil {
+		all = append(all, "  "+plainJSON(t.data))
+	}
+	return append(all, valueLines(t.values)...)
 }
 
 // openWord returns what is said of a member, an element or a group that counts although something is open at it after an event of the
