@@ -1,4 +1,4 @@
-// Package desk has what the people who work with runs see beside the report: the record and the timeline of a run,
+// Package desk has what the people who work with runs see beside the report: the record of a run,
 // related runs, the numbers of a tenant, and the file of a person. It stands above the engine; only the console and
 // verifyctl use it.
 package desk

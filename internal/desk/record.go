@@ -22,7 +22,6 @@ type RunRecord struct {
 	// run has changed since: see rules.GiveVerdict.
 	Seq        int
 	History    []rules.Event
-	Timeline   []TimelineEntry         // of the history, with the labels of the definition
 	Definition workflow.Definition     // of the version that the run executed
 	Documents  []verification.Document // that accepted answers name
 	FourEyes   bool                    // a verdict needs two reviewers: see Report.Proposal
@@ -76,7 +75,6 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 		}
 	}
 	r.MayRedact, r.Kept = rules.MayRedact(h.Run, h.Events)
-	r.Timeline = labelled(Timeline(h.Events), r.Definition)
 	summary := h.Run.Summary()
 	r.Action = summary.View(h.At).Action
 	if summary.DecisionAt(h.At) == rules.DecisionReview {

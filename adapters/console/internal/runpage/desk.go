@@ -76,18 +76,7 @@ func (p *Pages) assignees(s shell.Session, history []rules.Event) (all []rules.A
 // deskView returns the desk of a run.
 func (p *Pages) deskView(s shell.Session, rec desk.RunRecord, f queue.Filter, kept keptDesk) deskView {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
-	v := deskView{MaxNotes: rules.MaxNotes, Assignment: assignmentOf(s, rec), keptDesk: kept}
-	for _, e := range rec.Timeline {
-		n := noteView{By: personName(s, e.By), At: s.Ago(e.At, rec.At), Text: e.Text}
-		switch e.Kind { //nolint:exhaustive // the others are no notes
-		case desk.TimelineNote:
-		case desk.TimelineEscalated:
-			n.Badge = &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Say("desk.escalated", shell.Isolate(e.Assignee))}
-		default:
-			continue
-		}
-		v.Notes = append(v.Notes, n)
-	}
+	v := deskView{MaxNotes: rules.MaxNotes, Notes: notesOf(s, rec), Assignment: assignmentOf(s, rec), keptDesk: kept}
 	if n := len(v.Notes); n > 0 {
 		v.Count = s.Count("desk.count", n)
 	}
@@ -117,6 +106,22 @@ func (p *Pages) deskView(s shell.Session, rec desk.RunRecord, f queue.Filter, ke
 		v.To = append(v.To, shell.Choice{Value: unassign, Text: s.Say("desk.nobody")})
 	}
 	return v
+}
+
+// notesOf returns the notes of a run and its escalations, oldest first.
+func notesOf(s shell.Session, rec desk.RunRecord) (all []noteView) {
+	for _, e := range rec.History {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // the others are no notes
+		case rules.NoteAdded:
+			all = append(all, noteView{By: personName(s, f.By), At: s.Ago(e.At, rec.At), Text: f.Notes})
+		case rules.Assigned:
+			if f.Escalated {
+				badge := &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Say("desk.escalated", shell.Isolate(f.To.Name()))}
+				all = append(all, noteView{Badge: badge, By: personName(s, f.By), At: s.Ago(e.At, rec.At), Text: f.Notes})
+			}
+		}
+	}
+	return all
 }
 
 // assignmentOf says who works on a run that needs a verdict; nil for nobody.

@@ -119,14 +119,13 @@ func holdOf(s shell.Session, rec desk.RunRecord) *holdView {
 }
 
 // panelOf returns the panel of a run.
-func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Claim, kept keptVerdict) verdictPanel {
+func panelOf(s shell.Session, rec desk.RunRecord, timeline []timelineLine, f queue.Filter, claim rules.Claim, kept keptVerdict) verdictPanel {
 	at := s.Base + "/runs/" + string(rec.Report.Run.ID)
-	entries := rec.Timeline
 	over := rec.Report.Run.Status.Terminal()
 	parked := rec.Action != nil && rec.Action.Type == rules.ActionReview
 	p := verdictPanel{
 		Action: at + "/verdict" + f.Query(), Claims: at + "/claim" + f.Query(), Release: at + "/release" + f.Query(), Needed: rec.Review != nil,
-		Verdicts: verdictsOf(s, rec, entries), Note: kept.Note, Notes: kept.Notes, Begun: kept.Decision, Problems: kept.Problems,
+		Verdicts: verdictsOf(s, rec), Note: kept.Note, Notes: kept.Notes, Begun: kept.Decision, Problems: kept.Problems,
 		Seq: rec.Seq, MaxNotes: rules.MaxNotes, FourEyes: rec.FourEyes,
 	}
 	switch {
@@ -190,11 +189,11 @@ func panelOf(s shell.Session, rec desk.RunRecord, f queue.Filter, claim rules.Cl
 	}
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
 		since := rec.History[kept.Seq].At
-		for _, e := range entries {
-			if decisive(e.Kind) && !e.Until.Before(since) {
-				p.Changes = append(p.Changes, lineOf(s, rec, e))
+		for _, l := range timeline {
+			if change := changeOf(l.event.Fact); change != "" && !l.event.At.Before(since) {
+				p.Changes = append(p.Changes, l)
 				if kept.Changed {
-					p.Note = &web.Note{Tone: web.Warning, Text: s.Say("verdict.changed." + changeOf(e.Kind))}
+					p.Note = &web.Note{Tone: web.Warning, Text: s.Say("verdict.changed." + change)}
 				}
 			}
 		}
@@ -238,21 +237,16 @@ func reasonsOf(s shell.Session, d workflow.Definition, chosen string) (all []she
 	return all
 }
 
-// decisive reports whether a line of the timeline is a verdict, a change of a proposal,
-// or the cancellation or expiry of the run.
-func decisive(k desk.TimelineKind) bool {
-	return slices.Contains([]desk.TimelineKind{
-		desk.TimelineApproved, desk.TimelineRejected, desk.TimelineCancelled, desk.TimelineExpired,
-		desk.TimelineProposedApproval, desk.TimelineProposedRejection, desk.TimelineSentBack,
-	}, k)
-}
-
-// changeOf returns the end of the key of the message for a decisive change.
-func changeOf(k desk.TimelineKind) string {
-	if k == desk.TimelineCancelled || k == desk.TimelineExpired {
+// changeOf returns the end of the key of the message about a fact that came while the form was open: a verdict, a change of a
+// proposal, or the cancellation or expiry of the run. It is empty for any other fact.
+func changeOf(f rules.Fact) string {
+	switch f.(type) { //nolint:gochecksumtype // no other fact takes the verdict away from the person
+	case rules.VerdictRecorded, rules.VerdictProposed, rules.ProposalReturned:
+		return "decided"
+	case rules.Cancelled, rules.Expired:
 		return "over"
 	}
-	return "decided"
+	return ""
 }
 
 // verdictView is one verdict, proposed or given.
@@ -265,32 +259,32 @@ type verdictView struct {
 	Notes    string
 }
 
-// verdictsOf returns the verdicts of a timeline, newest first.
-func verdictsOf(s shell.Session, rec desk.RunRecord, entries []desk.TimelineEntry) (all []verdictView) {
+// verdictsOf returns the verdicts of a history, newest first.
+func verdictsOf(s shell.Session, rec desk.RunRecord) (all []verdictView) {
 	proposer := ""
-	for _, e := range entries {
-		var b web.Badge
-		switch e.Kind { //nolint:exhaustive // the others are no verdicts
-		case desk.TimelineProposedApproval, desk.TimelineProposedRejection:
-			proposer = personName(s, e.By)
-			continue
-		case desk.TimelineApproved:
-			b = s.DecisionBadge(rules.DecisionApprove)
-		case desk.TimelineRejected:
-			b = s.DecisionBadge(rules.DecisionReject)
-		case desk.TimelineSentBack:
-			b = web.Badge{Text: s.Say("decision.returned")}
-		default:
-			continue
+	add := func(b web.Badge, e rules.Event, by, reason, notes string) *verdictView {
+		all, proposer = append(all, verdictView{
+			Badge: b, By: personName(s, by), At: s.Ago(e.At, rec.At), Reason: reasonOf(s, rec.Definition, reason), Notes: notes,
+		}), ""
+		return &all[len(all)-1]
+	}
+	for _, e := range rec.History {
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // the others are no verdicts
+		case rules.VerdictProposed:
+			proposer = personName(s, f.By)
+		case rules.VerdictRecorded:
+			confirms := ""
+			if rec.FourEyes && proposer != "" {
+				confirms = s.Say("verdict.confirms", shell.Isolate(proposer))
+			}
+			v := add(s.DecisionBadge(f.Decision), e, f.By, f.Reason, f.Notes)
+			v.Confirms = confirms
+			if f.Decision == rules.DecisionReject && v.Reason == "" && v.Notes == "" {
+				v.Reason = s.Say("verdict.noreason")
+			}
+		case rules.ProposalReturned:
+			add(web.Badge{Text: s.Say("decision.returned")}, e, f.By, f.Reason, f.Notes)
 		}
-		v := verdictView{Badge: b, By: personName(s, e.By), At: s.Ago(e.At, rec.At), Reason: reasonOf(s, rec.Definition, e.Reason), Notes: e.Text}
-		if rec.FourEyes && proposer != "" && e.Kind != desk.TimelineSentBack {
-			v.Confirms = s.Say("verdict.confirms", shell.Isolate(proposer))
-		}
-		if e.Kind == desk.TimelineRejected && v.Reason == "" && v.Notes == "" {
-			v.Reason = s.Say("verdict.noreason")
-		}
-		all, proposer = append(all, v), ""
 	}
 	slices.Reverse(all)
 	return all

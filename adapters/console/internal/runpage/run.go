@@ -122,7 +122,7 @@ func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session,
 		return err
 	}
 	v.Lacking = kept.Lacking
-	v.Verdict = panelOf(s, rec, f, claim, kept)
+	v.Verdict = panelOf(s, rec, v.Timeline, f, claim, kept)
 	if err := p.addEarlier(r.Context(), s, rec, &v); err != nil {
 		return err
 	}
@@ -208,15 +208,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	v.Graph = runGraph(s, rec.Definition, rec.History)
 	v.cards = p.cards(s, rec)
 	v.sort(partsOf(s, rec, v.cards))
-	for _, e := range rec.Timeline {
-		v.Timeline = append(v.Timeline, lineOf(s, rec, e))
-		if e.Kind == desk.TimelineBranched || e.Kind == desk.TimelineElse {
-			v.Branches = append(v.Branches, branchView{
-				At: s.At(e.At), Branch: e.Label, To: e.ToLabel, When: e.When,
-				Values: tableOf(e.Values, pathTitles(e.Values), nil, s.Message),
-			})
-		}
-	}
+	v.Timeline, v.Branches = timelineOf(s, rec)
 	return v
 }
 
