@@ -22,15 +22,15 @@ import (
 
 // shownReview is the JSON of the column "review".
 type shownReview struct {
-	WorkflowName string               `json:"workflow_name"`
-	Subject      string               `json:"subject,omitempty"`
-	Differing    []rules.Differing    `json:"differing,omitempty"`
-	Concerns     []rules.Concern      `json:"concerns"`
-	MoreConcerns int                  `json:"more_concerns,omitempty"`
-	Proposed     rules.Decision       `json:"proposed,omitempty"`
-	ProposedBy   verification.Person  `json:"proposed_by,omitzero"`
-	Assignment   rules.Assignment     `json:"assignment,omitzero"`
-	Before       rules.RejectedBefore `json:"rejected_before,omitzero"`
+	WorkflowName string              `json:"workflow_name"`
+	Subject      string              `json:"subject,omitempty"`
+	Differing    []rules.Differing   `json:"differing,omitempty"`
+	Concerns     []rules.Concern     `json:"concerns"`
+	MoreConcerns int                 `json:"more_concerns,omitempty"`
+	Proposed     rules.Decision      `json:"proposed,omitempty"`
+	ProposedBy   verification.Person `json:"proposed_by,omitzero"`
+	Assignment   rules.Assignment    `json:"assignment,omitzero"`
+	Before       rules.Rejections    `json:"rejected_before,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
@@ -51,7 +51,7 @@ func newReviewArgs(s rules.Summary) (r reviewArgs, err error) {
 		causes[i] = string(c)
 	}
 	r.causes = strings.Join(causes, ",")
-	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy, v.Assignment, v.RejectedBefore})
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy, v.Assignment, v.Rejections})
 	r.shown = string(raw)
 	return r, err
 }
@@ -90,7 +90,7 @@ func (r queueRow) summary() (rules.Summary, error) {
 	v := rules.Review{
 		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.Time.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
-		Assignment: shown.Assignment, RejectedBefore: shown.Before,
+		Assignment: shown.Assignment, Rejections: shown.Before,
 	}
 	if r.ClaimedBy.Valid {
 		v.Claim = rules.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}

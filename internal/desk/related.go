@@ -129,10 +129,10 @@ type EarlierRun struct {
 	By  []verification.EarlierBy
 }
 
-// RejectedBefore returns the first runs that came with a run in the queue and still are rejected, at most limit. It
+// StillRejected returns the first runs that came with a run in the queue and still are rejected, at most limit. It
 // leaves out those that are deleted, redacted or restricted since. unknown says that there may be others.
-func (d *Desk) RejectedBefore(
-	ctx context.Context, t verification.TenantID, f rules.RejectedBefore, limit int,
+func (d *Desk) StillRejected(
+	ctx context.Context, t verification.TenantID, f rules.Rejections, limit int,
 ) (shown []EarlierRun, unknown bool) {
 	for _, r := range f.Runs {
 		if len(shown) == limit {

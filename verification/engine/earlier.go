@@ -265,9 +265,9 @@ func (s *session) comesToReview(after rules.Run) bool {
 	return !needed
 }
 
-// rejectedBefore finds the rejected runs of the person or company of a run that comes to need a verdict. The run
+// rejections finds the rejected runs of the person or company of a run that comes to need a verdict. The run
 // needs it also if they cannot be read.
-func (s *session) rejectedBefore(ctx context.Context, after rules.Run) (before rules.RejectedBefore) {
+func (s *session) rejections(ctx context.Context, after rules.Run) (before rules.Rejections) {
 	q := verification.EarlierQuery{By: []verification.EarlierBy{verification.EarlierReference}, Rejected: true}
 	if s.Searches() {
 		q.By = append(q.By, verification.EarlierNumber, verification.EarlierPerson)

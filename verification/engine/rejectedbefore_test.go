@@ -32,13 +32,13 @@ func formAndReview() workflow.Definition {
 }
 
 // queued returns what the queue keeps of earlier rejections.
-func queued(t *testing.T, k *enginetest.Kit, id verification.RunID) rules.RejectedBefore {
+func queued(t *testing.T, k *enginetest.Kit, id verification.RunID) rules.Rejections {
 	t.Helper()
 	v, err := k.Engine.Review(t.Context(), enginetest.Tenant, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v.RejectedBefore
+	return v.Rejections
 }
 
 // kindsOf returns the kinds of the events of a run.
@@ -77,7 +77,7 @@ func TestARunInTheQueueKnowsEarlierRejections(t *testing.T) {
 		{applicant{reference: "x", name: "Asha Rao"}, nil},
 	} {
 		id := tt.then.run(k, w).ID
-		want := rules.RejectedBefore{}
+		want := rules.Rejections{}
 		if tt.by != nil {
 			want.Runs = []rules.RejectedRun{{Run: first.ID, By: tt.by}}
 		}
@@ -110,7 +110,7 @@ func TestARunInTheQueueKnowsEarlierRejections(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		if f, ok := e.Fact.(rules.RejectedBefore); ok && !f.IsZero() {
+		if f, ok := e.Fact.(rules.RejectedBefore); ok && !rules.Rejections(f).IsZero() {
 			t.Errorf("the redacted run keeps %+v", f)
 		}
 	}

@@ -154,7 +154,7 @@ func (s *session) command(ctx context.Context, c rules.Command) (before rules.Ru
 func (s *session) decide(ctx context.Context, c rules.Command, now time.Time) ([]rules.Event, rules.Run, error) {
 	events, after, err := s.decideAlone(ctx, c, now)
 	if err == nil && s.comesToReview(after) {
-		events, after = after.RecordRejectedBefore(events, s.rejectedBefore(ctx, after), now)
+		events, after = after.RecordRejections(events, s.rejections(ctx, after), now)
 	}
 	return events, after, err
 }

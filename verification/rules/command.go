@@ -243,7 +243,7 @@ type EndHold struct {
 	Identity string // identifies the person; required
 }
 
-// Remind records that a verdict falls due soon. It changes nothing before RemindAt.
+// Remind records that a verdict falls due soon. It changes nothing before the last quarter of the time for a verdict.
 type Remind struct{}
 
 func (Start) command()          {}

@@ -472,11 +472,7 @@ type ReviewDueSoon struct {
 
 // RejectedBefore records which runs of the same person or company are rejected, the newest first, when the run comes
 // to need a verdict. It replaces the one before. It changes neither flags nor verdicts.
-type RejectedBefore struct {
-	Runs []RejectedRun `json:"runs,omitempty" fact:"emptied"`
-	// Unknown says that not every run was looked at.
-	Unknown bool `json:"unknown,omitempty" fact:"emptied"`
-}
+type RejectedBefore Rejections
 
 // About is what is told of a fact once. Audit trails, files of persons and rules read it there.
 type About struct {

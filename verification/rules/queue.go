@@ -43,8 +43,7 @@ type Review struct {
 	ProposedBy verification.Person
 	// Assignment says who works on the run; zero for nobody.
 	Assignment Assignment `json:",omitzero"`
-	// RejectedBefore are the rejected runs of the same person or company.
-	RejectedBefore RejectedBefore `json:",omitzero"`
+	Rejections Rejections `json:"RejectedBefore,omitzero"` // as the event has them
 	// Claim is the claim that a person holds at the time of the query; zero for none. Only
 	// RunStore.List sets it.
 	Claim Claim
@@ -74,7 +73,7 @@ func (r Run) Review() (Review, bool) {
 	v := Review{
 		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.concerns(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(), Assignment: r.Assignment,
-		RejectedBefore: r.rejectedBefore,
+		Rejections: r.rejections,
 	}
 	if due := r.reviewTime(); due > 0 {
 		v.DueAt = v.Since.Add(due)

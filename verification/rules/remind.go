@@ -5,8 +5,8 @@ package rules
 
 import "time"
 
-// RemindAt returns when to record that the verdict falls due soon; zero for never.
-func (r Run) RemindAt() time.Time {
+// remindAt returns when to record that the verdict falls due soon; zero for never.
+func (r Run) remindAt() time.Time {
 	if !r.Started.ReviewDueSoon {
 		return time.Time{}
 	}
@@ -20,7 +20,7 @@ func (r Run) RemindAt() time.Time {
 // NextDue returns when the next reminder or the expiry of a live run must be recorded; zero
 // for never.
 func (r Run) NextDue() time.Time {
-	at := r.RemindAt()
+	at := r.remindAt()
 	if deadline := r.Deadline(); r.Ended == "" && !deadline.IsZero() {
 		deadline = deadline.Add(time.Microsecond) // at the deadline itself, it has not passed
 		if at.IsZero() || deadline.Before(at) {
@@ -45,7 +45,7 @@ func (r Run) reviewTime() time.Duration {
 func (ReviewDueSoon) fold(r *Run, _ time.Time) { r.reminded, _ = r.InReview() }
 
 func (d *decision) remind() {
-	at := d.run.RemindAt()
+	at := d.run.remindAt()
 	if at.IsZero() || d.now.Before(at) {
 		return
 	}

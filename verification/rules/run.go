@@ -69,10 +69,10 @@ type Run struct {
 	// Assignment says who works on the run, which needs a verdict; zero for nobody.
 	Assignment Assignment
 
-	receipts       []SignalReceipt // oldest first
-	rejectedBefore RejectedBefore  // found when the run last came to need a verdict
-	round          round           // in which the customer was asked again; zero for none
-	corrections    []correction    // oldest first
+	receipts    []SignalReceipt // oldest first
+	rejections  Rejections      // found when the run last came to need a verdict
+	round       round           // in which the customer was asked again; zero for none
+	corrections []correction    // oldest first
 
 	endDecision Decision // right after the end
 

@@ -39,7 +39,7 @@ func (r *Run) Size() int {
 	for _, g := range r.Groups {
 		n += stepOverhead + len(g.Items) + receiptSize*len(g.screens)
 	}
-	n += receiptSize * len(r.rejectedBefore.Runs)
+	n += receiptSize * len(r.rejections.Runs)
 	n += len(r.Documents) * stepOverhead
 	return n
 }

@@ -153,7 +153,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 	view.Summary = s.Count("queue.total", found.Total)
 	for _, run := range found.Data {
 		row := rowOf(s, run, f, now)
-		p.before(r.Context(), s, &row, run.Review.RejectedBefore)
+		p.before(r.Context(), s, &row, run.Review.Rejections)
 		view.Rows = append(view.Rows, row)
 		if f.Cause == rules.CauseConsent && s.May(verification.RoleReviewer) && declinedAlone(s, *run.Review) {
 			view.Declined = append(view.Declined, run.ID)
@@ -164,8 +164,8 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 }
 
 // before adds what is known of earlier rejections.
-func (p *Pages) before(ctx context.Context, s shell.Session, row *queueRow, f rules.RejectedBefore) {
-	found, unknown := p.desk.RejectedBefore(ctx, s.Tenant, f, 1)
+func (p *Pages) before(ctx context.Context, s shell.Session, row *queueRow, f rules.Rejections) {
+	found, unknown := p.desk.StillRejected(ctx, s.Tenant, f, 1)
 	row.Unknown = unknown
 	for _, run := range found {
 		before := EarlierOf(s, run)

@@ -15,7 +15,7 @@ import (
 // that the data of its checks names.
 func (p *Pages) addEarlier(ctx context.Context, s shell.Session, rec desk.RunRecord, v *runView) error {
 	if rec.Review != nil {
-		found, unknown := p.Desk.RejectedBefore(ctx, s.Tenant, rec.Review.RejectedBefore, len(rec.Review.RejectedBefore.Runs))
+		found, unknown := p.Desk.StillRejected(ctx, s.Tenant, rec.Review.Rejections, len(rec.Review.Rejections.Runs))
 		for _, run := range found {
 			v.Verdict.Before = append(v.Verdict.Before, queue.EarlierOf(s, run))
 		}
