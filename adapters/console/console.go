@@ -33,7 +33,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console/internal/workflows"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -164,7 +164,7 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	if s.Catalogs, err = web.ReadCatalogs(files); err != nil {
 		return nil, err
 	}
-	if s.Assets, err = web.NewAssets(files, graph.Assets()); err != nil {
+	if s.Assets, err = web.NewAssets(files, drawing.Assets()); err != nil {
 		return nil, err
 	}
 	if c.shell, err = shell.New(s, files); err != nil {

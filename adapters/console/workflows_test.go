@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -113,7 +113,7 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 	if err := json.Unmarshal(raw, &messages); err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range graph.Words() {
+	for _, word := range drawing.Words() {
 		if text := messages["graph."+word]; text != word {
 			t.Errorf("the message of %q is %q", word, text)
 		}

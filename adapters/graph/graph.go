@@ -8,16 +8,16 @@
 package graph
 
 import (
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // SVG returns a picture of a definition, from top to bottom. It returns an error for a
 // graph that no reader could follow.
-func SVG(d workflow.Definition) (string, error) { return graph.SVG(d, graph.Options{}) }
+func SVG(d workflow.Definition) (string, error) { return drawing.SVG(d, drawing.Options{}) }
 
 // Mermaid returns a definition as a Mermaid flowchart.
-func Mermaid(d workflow.Definition) string { return graph.Mermaid(d) }
+func Mermaid(d workflow.Definition) string { return drawing.Mermaid(d) }
 
 // DOT returns a definition in the language of Graphviz.
-func DOT(d workflow.Definition) string { return graph.DOT(d) }
+func DOT(d workflow.Definition) string { return drawing.DOT(d) }

@@ -12,7 +12,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -85,7 +85,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 }
 
 // providersBeside returns the providers of a host with a bootstrap file, and others that the host has beside it.
-func (s *session) providersBeside(file definition.Bootstrap, others []string) (bootstrap.Providers, error) {
+func (s *session) providersBeside(file definitions.Bootstrap, others []string) (bootstrap.Providers, error) {
 	own := builtIn()
 	for _, name := range sandboxes() {
 		if slices.Contains(others, name) {
@@ -107,7 +107,7 @@ func sandboxes() []string { return []string{"sandbox", "sandbox_2"} }
 // printProblems prints the problems of a file on stderr and returns errProblems. It
 // returns any other error as it is.
 func (s *session) printProblems(err error) error {
-	var found *definition.Diagnostics
+	var found *definitions.Diagnostics
 	if !errors.As(err, &found) {
 		return err
 	}

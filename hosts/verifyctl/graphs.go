@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/verifyd/verifyd/internal/definition"
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/definitions"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -47,13 +47,13 @@ func (w workflowGraph) Run(ctx context.Context, s *session) error {
 		drawn := ""
 		switch w.format() {
 		case "svg":
-			if drawn, err = graph.SVG(def, graph.Options{}); err != nil {
+			if drawn, err = drawing.SVG(def, drawing.Options{}); err != nil {
 				return fmt.Errorf("%s: %w: use --format dot", w.File, err)
 			}
 		case "dot":
-			drawn = graph.DOT(def)
+			drawn = drawing.DOT(def)
 		default:
-			drawn = graph.Mermaid(def)
+			drawn = drawing.Mermaid(def)
 		}
 		if _, err := io.WriteString(s.stdout, drawn); err != nil {
 			return err
@@ -68,10 +68,10 @@ func (w workflowGraph) Run(ctx context.Context, s *session) error {
 
 // readWorkflow returns the definition of a file and its problems, nil for none. The
 // definition has no nodes if the file cannot be parsed.
-func readWorkflow(ctx context.Context, file string) (workflow.Definition, *definition.Diagnostics, error) {
+func readWorkflow(ctx context.Context, file string) (workflow.Definition, *definitions.Diagnostics, error) {
 	checked, err := compile(ctx, file, knownHosts{described: workflow.Descriptions(builtIn())})
 	def := checked.definition
-	var problems *definition.Diagnostics
+	var problems *definitions.Diagnostics
 	if err != nil && !errors.As(err, &problems) {
 		return def, nil, err
 	}
@@ -110,13 +110,13 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 		defs = append(defs, def)
 	}
 	if w.SVG {
-		drawn, err := graph.SVG(defs[1], graph.Options{Before: &defs[0]})
+		drawn, err := drawing.SVG(defs[1], drawing.Options{Before: &defs[0]})
 		if err == nil {
 			_, err = io.WriteString(s.stdout, drawn)
 		}
 		return err
 	}
-	found := differences(graph.Compare(defs[0], defs[1]))
+	found := differences(drawing.Compare(defs[0], defs[1]))
 	if !w.JSON && len(found) == 0 {
 		_, err := fmt.Fprintln(s.stdout, "nothing differs")
 		return err
@@ -126,16 +126,16 @@ func (w workflowDiff) Run(ctx context.Context, s *session) error {
 
 // differences returns one line for each field of the workflow and of changed nodes, and
 // one for each node that was added or removed.
-func differences(c graph.Comparison) []differenceJSON {
+func differences(c drawing.Comparison) []differenceJSON {
 	all := []differenceJSON{}
-	add := func(node verification.NodeID, fields []graph.FieldChange) {
+	add := func(node verification.NodeID, fields []drawing.FieldChange) {
 		for _, f := range fields {
 			all = append(all, differenceJSON{string(node), string(f.Change()), f.Path, f.Before, f.After})
 		}
 	}
 	add("", c.Fields)
 	for _, n := range c.Nodes {
-		if n.Change == graph.ChangeChanged {
+		if n.Change == drawing.ChangeChanged {
 			add(n.Node, n.Fields)
 		} else {
 			all = append(all, differenceJSON{Node: string(n.Node), Change: string(n.Change)})

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -32,7 +32,7 @@ var errNoFiles = errors.New("name a workflow file, or a bootstrap file with --bo
 type knownHosts struct {
 	providers []string // nil allows every provider
 	described map[string]verification.ProviderDescription
-	file      definition.Bootstrap // empty without one
+	file      definitions.Bootstrap // empty without one
 }
 
 // hosts returns what the flags say about the hosts.
@@ -108,17 +108,17 @@ func builtIn() map[string]verification.Provider {
 type checkedWorkflow struct {
 	definition workflow.Definition // empty if the file has problems of form
 	form       bool                // the file has problems of form
-	warnings   []definition.Diagnostic
+	warnings   []definitions.Diagnostic
 }
 
 // compile reads and compiles a workflow file. If the file has problems, the error is a
-// *definition.Diagnostics.
+// *definitions.Diagnostics.
 func compile(ctx context.Context, file string, hosts knownHosts) (checkedWorkflow, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return checkedWorkflow{}, err
 	}
-	doc, err := definition.ReadWorkflow(file, raw)
+	doc, err := definitions.ReadWorkflow(file, raw)
 	if err != nil {
 		return checkedWorkflow{form: true}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
@@ -55,7 +55,7 @@ func (f listFlags) source(ctx context.Context, s *session, list string, as ...st
 			return screening.Source{}, err
 		}
 		for _, name := range append([]string{list}, as...) {
-			i := slices.IndexFunc(b.Lists, func(l definition.List) bool { return l.Name == name })
+			i := slices.IndexFunc(b.Lists, func(l definitions.List) bool { return l.Name == name })
 			if i < 0 {
 				continue
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -40,7 +40,7 @@ type secretsFlag struct {
 	SecretsDir string `placeholder:"DIR" variable:"VERIFYD_SECRETS_DIR" help:"Folder with the secrets, one file per secret, beside the variables VERIFYD_SECRET_NAME."`
 }
 
-func (s *session) readProviders(ctx context.Context, file string, o rest.Options) (b definition.Bootstrap, made bootstrap.Providers, err error) {
+func (s *session) readProviders(ctx context.Context, file string, o rest.Options) (b definitions.Bootstrap, made bootstrap.Providers, err error) {
 	if file == "" {
 		return b, made, errors.New(cli.Setting("bootstrap") + ": required, the bootstrap file of the hosts")
 	}
@@ -76,7 +76,7 @@ type providerJSON struct {
 // Run prints the built-in providers, then those of all tenants, then those of each
 // tenant.
 func (c providerList) Run(ctx context.Context, s *session) error {
-	var b definition.Bootstrap
+	var b definitions.Bootstrap
 	var made bootstrap.Providers
 	if c.Bootstrap != "" {
 		var err error
@@ -87,9 +87,9 @@ func (c providerList) Run(ctx context.Context, s *session) error {
 	var list []providerJSON
 	known := builtIn()
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		list = append(list, newProviderJSON(definition.Provider{Name: name, Type: "built-in"}, "", known[name]))
+		list = append(list, newProviderJSON(definitions.Provider{Name: name, Type: "built-in"}, "", known[name]))
 	}
-	add := func(t verification.TenantID, declared []definition.Provider, made map[string]verification.Provider) {
+	add := func(t verification.TenantID, declared []definitions.Provider, made map[string]verification.Provider) {
 		for _, d := range declared {
 			list = append(list, newProviderJSON(d, t, made[d.Name]))
 		}
@@ -101,7 +101,7 @@ func (c providerList) Run(ctx context.Context, s *session) error {
 	return printList(s, c.JSON, list, "NAME TENANT_ID TYPE MAX_CALLS SUMMARY")
 }
 
-func newProviderJSON(d definition.Provider, t verification.TenantID, p verification.Provider) providerJSON {
+func newProviderJSON(d definitions.Provider, t verification.TenantID, p verification.Provider) providerJSON {
 	out := providerJSON{Name: d.Name, TenantID: t, Type: d.Type}
 	if l, ok := p.(verification.CallLimiter); ok {
 		out.MaxCalls = l.MaxCalls()
@@ -150,7 +150,7 @@ func (c providerValidate) Run(ctx context.Context, s *session) (err error) {
 	return nil
 }
 
-// problemsIn returns the problems in a *definition.Diagnostics, or in an error that
+// problemsIn returns the problems in a *definitions.Diagnostics, or in an error that
 // joins several, and any other error as it is.
 func problemsIn(err error) (found []problemJSON, other error) {
 	found = []problemJSON{}
@@ -159,7 +159,7 @@ func problemsIn(err error) (found []problemJSON, other error) {
 		errs = joined.Unwrap()
 	}
 	for _, one := range errs {
-		var problems *definition.Diagnostics
+		var problems *definitions.Diagnostics
 		if !errors.As(one, &problems) {
 			return nil, err
 		}
@@ -234,7 +234,7 @@ func (c providerCall) Run(ctx context.Context, s *session) error {
 func (c providerCall) find(ctx context.Context, s *session, with map[string]any, o rest.Options) (verification.Provider, error) {
 	known := builtIn()
 	known[screening.NameMatchName] = screening.NewNameMatch()
-	var lists []definition.List
+	var lists []definitions.List
 	if c.Bootstrap != "" && (known[c.Name] == nil || c.Tenant != "" || c.Name == screening.ProviderName) {
 		b, made, err := s.readProviders(ctx, c.Bootstrap, o)
 		if err != nil {
@@ -264,7 +264,7 @@ func (c providerCall) find(ctx context.Context, s *session, with map[string]any,
 }
 
 // searcher returns the provider that searches lists, with one list loaded.
-func (s *session) searcher(ctx context.Context, lists []definition.List, name any) (verification.Provider, error) {
+func (s *session) searcher(ctx context.Context, lists []definitions.List, name any) (verification.Provider, error) {
 	var sources []screening.Source
 	for _, l := range lists {
 		if l.Name == name {

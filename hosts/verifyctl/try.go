@@ -13,7 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -130,20 +130,20 @@ func (w workflowTry) problems(s *session, err error) error {
 }
 
 // read returns the cases of the file; without a file, one without answers.
-func (w workflowTry) read(def workflow.Definition) (definition.Cases, error) {
+func (w workflowTry) read(def workflow.Definition) (definitions.Cases, error) {
 	name, raw := w.Cases, []byte("cases: {try: {}}")
 	if name != "" {
 		var err error
 		if raw, err = os.ReadFile(name); err != nil {
-			return definition.Cases{}, err
+			return definitions.Cases{}, err
 		}
 	}
-	file, err := definition.ReadCases(name, raw, def)
+	file, err := definitions.ReadCases(name, raw, def)
 	if err != nil {
 		return file, err
 	}
 	for _, c := range w.Case {
-		names := mapSlice(file.List, func(c definition.Case) string { return c.Name })
+		names := mapSlice(file.List, func(c definitions.Case) string { return c.Name })
 		if !slices.Contains(names, c) {
 			return file, fmt.Errorf("--case: %s has no case %q%s", name, c, workflow.DidYouMean(c, names))
 		}
@@ -152,7 +152,7 @@ func (w workflowTry) read(def workflow.Definition) (definition.Cases, error) {
 }
 
 // print prints what became of the cases. It returns errProblems if something is wrong with one.
-func (w workflowTry) print(s *session, file definition.Cases, all []*played, used map[string]bool, unreached []edgeJSON) error {
+func (w workflowTry) print(s *session, file definitions.Cases, all []*played, used map[string]bool, unreached []edgeJSON) error {
 	out := tryJSON{Cases: []triedJSON{}, Problems: []problemJSON{}}
 	failed := 0
 	for _, p := range all {
@@ -185,7 +185,7 @@ func (w workflowTry) print(s *session, file definition.Cases, all []*played, use
 			printWrapped(s.stdout, "", e.String())
 		}
 		for _, p := range out.Problems {
-			fmt.Fprintln(s.stdout, definition.Diagnostic{File: p.File, Line: p.Line, Column: p.Column, Path: p.Field, Message: p.Message})
+			fmt.Fprintln(s.stdout, definitions.Diagnostic{File: p.File, Line: p.Line, Column: p.Column, Path: p.Field, Message: p.Message})
 		}
 		fmt.Fprintf(s.stdout, "%s: %d ok, %d failed; nodes and edges not reached: %d\n", counted(len(all), "case"), len(all)-failed, failed, len(unreached))
 	}
@@ -206,7 +206,7 @@ func usedBelow(used map[string]bool, name string) bool {
 }
 
 // json returns the case as JSON.
-func (p *played) json(problems *definition.Diagnostics) triedJSON {
+func (p *played) json(problems *definitions.Diagnostics) triedJSON {
 	return triedJSON{
 		Case: p.Name, OK: len(p.problems) == 0, Problems: append([]problemJSON{}, problemsOf(problems)...),
 		Status: p.run.Status, Outcome: p.run.Outcome, Data: p.run.Data, Decision: string(p.run.Decision), Error: errorCode(p.run.Error),

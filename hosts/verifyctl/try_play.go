@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/expression"
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -29,7 +29,7 @@ const (
 
 // played is a case and what became of it.
 type played struct {
-	definition.Case
+	definitions.Case
 	def        workflow.Definition
 	history    []rules.Event
 	run        rules.RunDetail
@@ -67,7 +67,7 @@ type stage struct {
 }
 
 // playCase plays a case. The error is internal; what is wrong with the case is in the result.
-func playCase(ctx context.Context, def workflow.Definition, hosts tryHosts, c definition.Case, used map[string]bool) (*played, error) {
+func playCase(ctx context.Context, def workflow.Definition, hosts tryHosts, c definitions.Case, used map[string]bool) (*played, error) {
 	p := &played{Case: c, def: def}
 	s := &stage{played: p, clock: clock.NewManual(c.Start), used: used, taken: map[string]int{}, turned: map[int]bool{}}
 	s.script = &script{

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -21,7 +21,7 @@ import (
 
 // printCase prints one line for a case that is ok. One that fails, or that was asked for, is
 // printed step by step.
-func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagnostics) {
+func (w workflowTry) printCase(s *session, p *played, problems *definitions.Diagnostics) {
 	failed := len(p.problems) > 0
 	if w.Cases != "" {
 		result := "ok"
@@ -58,7 +58,7 @@ func (w workflowTry) printCase(s *session, p *played, problems *definition.Diagn
 	}
 	for i, d := range problems.List {
 		if w.Cases == "" {
-			d = definition.Diagnostic{File: w.File, Path: strings.TrimPrefix(p.problems[i].Name, p.field("")+"."), Message: p.problems[i].Message}
+			d = definitions.Diagnostic{File: w.File, Path: strings.TrimPrefix(p.problems[i].Name, p.field("")+"."), Message: p.problems[i].Message}
 		}
 		fmt.Fprintln(s.stdout, d)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -35,7 +35,7 @@ type script struct {
 	problems []verification.FieldError
 }
 
-type scriptLine = definition.Line[definition.Result]
+type scriptLine = definitions.Line[definitions.Result]
 
 // lateResult is a result that is pending until a time.
 type lateResult struct {
@@ -201,7 +201,7 @@ func (p scripted) check(ctx context.Context, r verification.CheckRequest) (verif
 		return result, err
 	}
 	return p.result(r, scriptLine{
-		Field: p.script.stage.field("results." + string(r.Node)), Value: definition.Result{Outcome: "passed"},
+		Field: p.script.stage.field("results." + string(r.Node)), Value: definitions.Result{Outcome: "passed"},
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -175,7 +175,7 @@ func TestThePathOfACaseIsThatOfItsHistory(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		raw := randomCase(rt)
-		file, err := definition.ReadCases("cases.yaml", []byte(raw), def)
+		file, err := definitions.ReadCases("cases.yaml", []byte(raw), def)
 		if err != nil {
 			rt.Fatalf("%s: %v", raw, err)
 		}

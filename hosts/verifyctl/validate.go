@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -53,7 +53,7 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		checked, err := compile(ctx, file, hosts)
-		var problems *definition.Diagnostics
+		var problems *definitions.Diagnostics
 		if err != nil && !errors.As(err, &problems) {
 			unread = errors.Join(unread, err)
 			continue
@@ -79,7 +79,7 @@ func (w workflowValidate) Run(ctx context.Context, s *session) error {
 }
 
 // found returns problems and warnings as JSON has them.
-func (w workflowValidate) found(warnings []definition.Diagnostic, problems ...*definition.Diagnostics) (all []problemJSON) {
+func (w workflowValidate) found(warnings []definitions.Diagnostic, problems ...*definitions.Diagnostics) (all []problemJSON) {
 	for _, p := range problems {
 		if p != nil {
 			all = append(all, problemsOf(p)...)
@@ -112,14 +112,14 @@ func (w workflowValidate) bootstrap(ctx context.Context, s *session, hosts known
 			checked.warnings = append(checked.warnings, c.Warnings...)
 		}
 	}
-	problems := &definition.Diagnostics{}
+	problems := &definitions.Diagnostics{}
 	for _, err := range allErrors(refused) {
-		var d *definition.Diagnostics
+		var d *definitions.Diagnostics
 		switch {
 		case errors.As(err, &d):
 			problems.List, problems.More = append(problems.List, d.List...), problems.More+d.More
 		case errors.Is(err, verification.ErrConflict), errors.Is(err, verification.ErrInvalid):
-			problems.List = append(problems.List, definition.Diagnostic{File: w.Bootstrap, Message: err.Error()})
+			problems.List = append(problems.List, definitions.Diagnostic{File: w.Bootstrap, Message: err.Error()})
 		default:
 			return nil, false, err
 		}
@@ -159,7 +159,7 @@ func allErrors(err error) []error {
 	return []error{err}
 }
 
-func (w workflowValidate) print(s *session, file string, checked checkedWorkflow, problems *definition.Diagnostics) {
+func (w workflowValidate) print(s *session, file string, checked checkedWorkflow, problems *definitions.Diagnostics) {
 	if problems != nil {
 		fmt.Fprintln(s.stdout, problems)
 	}
@@ -186,7 +186,7 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-func problemsOf(problems *definition.Diagnostics) []problemJSON {
+func problemsOf(problems *definitions.Diagnostics) []problemJSON {
 	var out []problemJSON
 	for _, f := range problems.List {
 		out = append(out, problemJSON{File: f.File, Line: f.Line, Column: f.Column, Field: f.Path, Message: f.Message})

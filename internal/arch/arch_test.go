@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,6 +28,24 @@ func TestTopLevelIsClosed(t *testing.T) {
 	for name, want := range map[string]bool{".gitignore": true, "Makefile": true, "adapters": true, "pkg": false, "main.go": false} {
 		if belongs(name) != want {
 			t.Errorf("%s belongs to the top level: %t, want %t", name, !want, want)
+		}
+	}
+}
+
+// make test keeps the test binary of each package, and go names it after the package's folder.
+func TestNoTwoPackagesHaveFoldersOfOneName(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "./...")
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	of := map[string]string{}
+	for pkg := range strings.FieldsSeq(string(out)) {
+		if name := path.Base(pkg); of[name] != "" {
+			t.Errorf("%s and %s have folders of the same name: rename one", of[name], pkg)
+		} else {
+			of[name] = pkg
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -36,41 +36,41 @@ func TestAComparisonListsWhatDiffersFieldByField(t *testing.T) {
 		"new": {"type": "review", "reason": "<b>", "next": "done"},
 		"same": {"type": "end"},
 		"done": {"type": "end"}}}`)
-	want := graph.Comparison{
-		Fields: []graph.FieldChange{{Path: "name", Before: `"W"`, After: `"W2"`}, {Path: "run_ttl_seconds", Before: "60", After: ""}},
-		Nodes: []graph.NodeChange{
-			{Node: "details", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
+	want := drawing.Comparison{
+		Fields: []drawing.FieldChange{{Path: "name", Before: `"W"`, After: `"W2"`}, {Path: "run_ttl_seconds", Before: "60", After: ""}},
+		Nodes: []drawing.NodeChange{
+			{Node: "details", Change: drawing.ChangeChanged, Fields: []drawing.FieldChange{
 				{Path: "fields.pan.label.hi", Before: `"पैन"`, After: `"पैन संख्या"`},
 				{Path: "fields.pan.required", Before: "", After: "true"},
 				{Path: "fields (order)", Before: `["pan","dob"]`, After: `["dob","pan"]`},
 			}},
-			{Node: "pan", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
+			{Node: "pan", Change: drawing.ChangeChanged, Fields: []drawing.FieldChange{
 				{Path: "on_failed", Before: "", After: `"new"`},
 				{Path: "retry", Before: `{"max_dispatches":3}`, After: ""},
 				{Path: "with.level", Before: "0.80", After: "0.8"},
 				{Path: "with.none", Before: "null", After: `"x"`},
 			}},
-			{Node: "risk", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
+			{Node: "risk", Change: drawing.ChangeChanged, Fields: []drawing.FieldChange{
 				{Path: "rules[0].next", Before: `"old"`, After: `"new"`},
 				{Path: "rules[0].when", Before: `"a"`, After: `"a && c"`},
 				{Path: "rules[1]", Before: `{"next":"done","when":"b"}`, After: ""},
 			}},
-			{Node: "new", Change: graph.ChangeAdded, Fields: []graph.FieldChange{{Path: "next", Before: "", After: `"done"`}, {Path: "reason", Before: "", After: `"<b>"`}, {Path: "type", Before: "", After: `"review"`}}},
-			{Node: "old", Change: graph.ChangeRemoved, Fields: []graph.FieldChange{{Path: "next", Before: `"done"`, After: ""}, {Path: "type", Before: `"review"`, After: ""}}},
+			{Node: "new", Change: drawing.ChangeAdded, Fields: []drawing.FieldChange{{Path: "next", Before: "", After: `"done"`}, {Path: "reason", Before: "", After: `"<b>"`}, {Path: "type", Before: "", After: `"review"`}}},
+			{Node: "old", Change: drawing.ChangeRemoved, Fields: []drawing.FieldChange{{Path: "next", Before: `"done"`, After: ""}, {Path: "type", Before: `"review"`, After: ""}}},
 		},
 	}
-	got := graph.Compare(before, after)
+	got := drawing.Compare(before, after)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("comparison (-want +got):\n%s", diff)
 	}
-	if change := got.Of("risk"); change != graph.ChangeChanged {
+	if change := got.Of("risk"); change != drawing.ChangeChanged {
 		t.Errorf("risk is %q", change)
 	}
-	if change := got.Of("same"); change != graph.ChangeNone {
+	if change := got.Of("same"); change != drawing.ChangeNone {
 		t.Errorf("same is %q", change)
 	}
 	for _, f := range got.Nodes[1].Fields {
-		want := map[string]graph.Change{"on_failed": graph.ChangeAdded, "retry": graph.ChangeRemoved}[f.Path]
+		want := map[string]drawing.Change{"on_failed": drawing.ChangeAdded, "retry": drawing.ChangeRemoved}[f.Path]
 		if want != "" && f.Change() != want {
 			t.Errorf("%s is %q, want %q", f.Path, f.Change(), want)
 		}
@@ -81,8 +81,8 @@ func TestAComparisonShowsTheMembersOfAGroup(t *testing.T) {
 	group := func(members string) workflow.Definition {
 		return parsed(t, `{"workflow":"w","name":"W","start":"g","nodes":{"g":{"type":"checks","next":"d","members":`+members+`},"d":{"type":"end"}}}`)
 	}
-	got := graph.Compare(group(`{"a":{"provider":"p"},"b":{"provider":"q"}}`), group(`{"b":{"provider":"q"},"a":{"provider":"r"}}`))
-	want := []graph.NodeChange{{Node: "g", Change: graph.ChangeChanged, Fields: []graph.FieldChange{
+	got := drawing.Compare(group(`{"a":{"provider":"p"},"b":{"provider":"q"}}`), group(`{"b":{"provider":"q"},"a":{"provider":"r"}}`))
+	want := []drawing.NodeChange{{Node: "g", Change: drawing.ChangeChanged, Fields: []drawing.FieldChange{
 		{Path: "members.a.provider", Before: `"p"`, After: `"r"`}, {Path: "members (order)", Before: `["a","b"]`, After: `["b","a"]`},
 	}}}
 	if diff := cmp.Diff(want, got.Nodes); diff != "" {
@@ -94,7 +94,7 @@ func TestADefinitionDoesNotDifferFromItself(t *testing.T) {
 	for _, d := range []workflow.Definition{{}, flows.DeskFlow(), flows.Single(nil), flows.Ladder(), flows.Loop(), flows.Refusal()} {
 		other := d
 		other.ID, other.LifecycleWebhookURL, other.Publish = "x", "https://a.example", new(bool)
-		if diff := cmp.Diff(graph.Comparison{}, graph.Compare(d, other)); diff != "" {
+		if diff := cmp.Diff(drawing.Comparison{}, drawing.Compare(d, other)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", d.Workflow, diff)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -36,9 +36,9 @@ const maxTries = 10
 // Apply applies a file, all of it or nothing, and returns a change for each of its entries, in the order of
 // the file. After the accounts of a tenant come the accounts that an earlier file listed
 // and this one does not: Apply disables them. A tenant that the file does not list keeps
-// its accounts. The error joins everything that is refused, the problems of each workflow as a *definition.Diagnostics:
+// its accounts. The error joins everything that is refused, the problems of each workflow as a *definitions.Diagnostics:
 // then nothing was saved.
-func Apply(ctx context.Context, b definition.Bootstrap, e *engine.Engine, s store.Store, o Options) ([]Change, error) {
+func Apply(ctx context.Context, b definitions.Bootstrap, e *engine.Engine, s store.Store, o Options) ([]Change, error) {
 	for try := 1; ; try++ { // at most maxTries
 		d := &draft{Store: s}
 		done, made, err := drafted(ctx, b, e.On(d), d)
@@ -71,7 +71,7 @@ func Apply(ctx context.Context, b definition.Bootstrap, e *engine.Engine, s stor
 }
 
 // drafted applies a file to a draft, and returns its changes and the tenants whose webhook secret was generated.
-func drafted(ctx context.Context, b definition.Bootstrap, e *engine.Engine, to *draft) (done []Change, made []verification.Tenant, _ error) {
+func drafted(ctx context.Context, b definitions.Bootstrap, e *engine.Engine, to *draft) (done []Change, made []verification.Tenant, _ error) {
 	var problems []error
 	tables := store.Tables{RowStore: to}
 	for _, t := range b.Tenants {
@@ -151,7 +151,7 @@ func saveAccount(ctx context.Context, tenants store.Tables, a verification.Accou
 
 // roomForAccounts returns an error if a tenant with the known accounts does not take those of
 // the file.
-func roomForAccounts(known []verification.Account, t definition.Tenant) error {
+func roomForAccounts(known []verification.Account, t definitions.Tenant) error {
 	n := len(known)
 	for _, a := range t.Accounts {
 		if !has(known, a) {
@@ -173,7 +173,7 @@ func has(accounts []verification.Account, a verification.Account) bool {
 
 // disableUnlisted disables the accounts of a tenant that an earlier file listed and this
 // one does not.
-func disableUnlisted(ctx context.Context, tenants store.Tables, t definition.Tenant, known []verification.Account) (done []Change, _ error) {
+func disableUnlisted(ctx context.Context, tenants store.Tables, t definitions.Tenant, known []verification.Account) (done []Change, _ error) {
 	for _, a := range known {
 		if has(t.Accounts, a) || a.Disabled || !a.FromFile {
 			continue

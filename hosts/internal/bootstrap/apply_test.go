@@ -18,7 +18,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/provider/sandbox"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -97,7 +97,7 @@ func (b *bench) apply(text string) ([]string, error) {
 // applyTo applies a file to a store.
 func applyTo(b *bench, to store.Store, text string) ([]string, error) {
 	b.t.Helper()
-	read, err := definition.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
+	read, err := definitions.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestTheProblemsOfAllWorkflowsAreReportedTogether(t *testing.T) {
       - {workflow: third, name: Third, start: gst, nodes: {gst: {type: check, provider: nobody, next: done}, done: {type: end}}}
 `
 	done, err := b.apply(text)
-	var problems *definition.Diagnostics
+	var problems *definitions.Diagnostics
 	if !errors.As(err, &problems) || !strings.Contains(err.Error(), `"bureau"`) || !strings.Contains(err.Error(), `"nobody"`) {
 		t.Errorf("apply = %v, want the problems of both workflows", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -23,7 +23,7 @@ type Change struct {
 	// WebhookReplaced reports whether the lifecycle webhook of an earlier file was replaced.
 	WebhookReplaced bool `json:"webhook_replaced,omitempty"`
 	// Warnings say what may be wrong in a workflow.
-	Warnings []definition.Diagnostic `json:"warnings,omitempty"`
+	Warnings []definitions.Diagnostic `json:"warnings,omitempty"`
 }
 
 // Kind is the kind of an entry.

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -33,13 +33,13 @@ type Ledger interface { //nolint:interfacebloat // what hosts share beside the s
 
 // Hash identifies what a file says: two files with the same content have the same hash,
 // whatever their names, comments and layout.
-func Hash(b definition.Bootstrap) (string, error) {
+func Hash(b definitions.Bootstrap) (string, error) {
 	type tenant struct {
-		definition.Tenant
+		definitions.Tenant
 		Providers map[string]verification.Data
 		Workflows []workflow.Definition
 	}
-	declared := func(all []definition.Provider) map[string]verification.Data {
+	declared := func(all []definitions.Provider) map[string]verification.Data {
 		named := map[string]verification.Data{}
 		for _, p := range all {
 			named[p.Name] = p.Declaration

@@ -4,13 +4,13 @@ package bootstrap
 
 import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/names"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
 // ListSource returns the source of a list.
-func ListSource(l definition.List) screening.Source {
+func ListSource(l definitions.List) screening.Source {
 	return screening.Source{
 		Name: l.Name, Path: l.Path, MaxAge: l.MaxAge,
 		Format: screening.Format{

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/verifyd/verifyd/adapters/provider/rest"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -18,8 +18,8 @@ type Providers struct {
 
 // MakeProviders makes the providers of a file. builtIn are those of the program: the
 // file must not declare one of these names for all tenants. The error joins the
-// problems of all providers, each a *definition.Diagnostics.
-func MakeProviders(b definition.Bootstrap, builtIn map[string]verification.Provider, o rest.Options) (Providers, error) {
+// problems of all providers, each a *definitions.Diagnostics.
+func MakeProviders(b definitions.Bootstrap, builtIn map[string]verification.Provider, o rest.Options) (Providers, error) {
 	made := Providers{All: map[string]verification.Provider{}, Tenant: map[verification.TenantID]map[string]verification.Provider{}}
 	var problems []error
 	report := func(err error) {
@@ -48,7 +48,7 @@ func MakeProviders(b definition.Bootstrap, builtIn map[string]verification.Provi
 	return made, errors.Join(problems...)
 }
 
-func add(to map[string]verification.Provider, d definition.Provider, o rest.Options) error {
+func add(to map[string]verification.Provider, d definitions.Provider, o rest.Options) error {
 	p, err := rest.New(d.Name, d.Declaration, o)
 	if err != nil {
 		return d.Explain(err)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 )
@@ -21,7 +21,7 @@ type RetentionChange struct {
 
 // RetentionChanges returns what a file would change about the retention of the workflows of a store. Call it before Apply,
 // and NoteRetention afterwards.
-func RetentionChanges(ctx context.Context, b definition.Bootstrap, e *engine.Engine) (all []RetentionChange, err error) {
+func RetentionChanges(ctx context.Context, b definitions.Bootstrap, e *engine.Engine) (all []RetentionChange, err error) {
 	for _, t := range b.Tenants {
 		next := engine.NextRetention{Tenant: t.Tenant.Retention, Workflows: map[string]verification.Retention{}}
 		for _, w := range t.Workflows {

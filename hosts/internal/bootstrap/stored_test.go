@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -39,7 +39,7 @@ tenants:
 `
 
 // savedBefore saves the workflows of a file as a host of before did, which refused nothing of it.
-func savedBefore(t *testing.T, s store.Store, file definition.Bootstrap) {
+func savedBefore(t *testing.T, s store.Store, file definitions.Bootstrap) {
 	t.Helper()
 	for _, tenant := range file.Tenants {
 		if err := (store.Tables{RowStore: s}).SaveTenant(t.Context(), tenant.Tenant); err != nil {
@@ -61,7 +61,7 @@ func savedBefore(t *testing.T, s store.Store, file definition.Bootstrap) {
 
 func TestAnUnchangedFileOfBeforeIsApplied(t *testing.T) {
 	text := strings.ReplaceAll(before, "LIST", strings.Repeat("'a', ", 64)+"'a'")
-	file, err := definition.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
+	file, err := definitions.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestAnUnchangedFileOfBeforeIsApplied(t *testing.T) {
 		if name == "memory" {
 			savedBefore(t, s, file)
 		}
-		apply := func(file definition.Bootstrap) ([]bootstrap.Change, error) {
+		apply := func(file definitions.Bootstrap) ([]bootstrap.Change, error) {
 			ctx := verification.WithActor(t.Context(), verification.Actor{Kind: verification.ActorOperator, ID: "root"})
 			return bootstrap.Apply(ctx, file, newEngine(t, s), s, bootstrap.Options{})
 		}
@@ -117,7 +117,7 @@ func TestAnUnchangedFileOfBeforeIsApplied(t *testing.T) {
 				t.Errorf("%s: the warnings are %s, want %s", name, warned, want)
 			}
 		}
-		changed, err := definition.ReadBootstrap("bootstrap.yaml", []byte(strings.ReplaceAll(text, "name: Before", "name: After")), nil, nil)
+		changed, err := definitions.ReadBootstrap("bootstrap.yaml", []byte(strings.ReplaceAll(text, "name: Before", "name: After")), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

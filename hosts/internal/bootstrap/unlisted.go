@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/provider/screening"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -29,7 +29,7 @@ type Names struct {
 }
 
 // NamesOf returns the names of a file and its providers.
-func NamesOf(b definition.Bootstrap, p Providers) Names {
+func NamesOf(b definitions.Bootstrap, p Providers) Names {
 	n := Names{
 		Tenants: map[verification.TenantID]string{}, Workflows: map[verification.TenantID][]verification.WorkflowID{},
 		Providers: slices.Sorted(maps.Keys(p.All)), TenantProviders: map[verification.TenantID][]string{}, Lists: []string{},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/provider/offline"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -31,7 +31,7 @@ const asking = `      - workflow: asking
 // host with the built-in checks and the given providers.
 func (b *bench) unlisted(text string, providers ...string) []string {
 	b.t.Helper()
-	file, err := definition.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
+	file, err := definitions.ReadBootstrap("bootstrap.yaml", []byte(text), nil, nil)
 	if err != nil {
 		b.t.Fatal(err)
 	}

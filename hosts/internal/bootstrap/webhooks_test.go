@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -93,7 +93,7 @@ func TestAFileLeavesTheWebhookOfAClient(t *testing.T) {
 	_, err := b.apply(strings.Replace(hooked(newHook), "name: Bank", "name: Bench", 1))
 	const want = "bootstrap.yaml:9:42: tenants[0].workflows[0].lifecycle_webhook_url: differs from the one that a client has set, which stays: " +
 		"remove it here, or run verifyctl webhook clear simple first"
-	var problems *definition.Diagnostics
+	var problems *definitions.Diagnostics
 	if !errors.As(err, &problems) || err.Error() != want {
 		t.Errorf("a file with another webhook: %v\nwant %s", err, want)
 	}

@@ -35,7 +35,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/scenario"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/watchlist"
 	"github.com/verifyd/verifyd/verification"
@@ -50,7 +50,7 @@ type host struct {
 	clock     *clock.Manual
 	keys      *token.Keys
 	bearers   *reviewer.Issuer
-	bootstrap definition.Bootstrap
+	bootstrap definitions.Bootstrap
 	providers map[string]verification.Provider
 	printer   pdf.Printer
 	notifier  notifier
@@ -149,7 +149,7 @@ func listen(t testing.TB, keys *token.Keys) *host {
 	check(t, err)
 	raw, err := scenario.Bootstrap()
 	check(t, err)
-	h.bootstrap, err = definition.ReadBootstrap("bootstrap.yaml", raw, nil, func(string) string { return "" })
+	h.bootstrap, err = definitions.ReadBootstrap("bootstrap.yaml", raw, nil, func(string) string { return "" })
 	check(t, err)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

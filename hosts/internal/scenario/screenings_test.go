@@ -21,7 +21,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/adapters/token"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -70,7 +70,7 @@ func ownersExample(t *testing.T) workflow.Definition {
 	if !found {
 		t.Fatal("docs/workflows.md has no workflow owners")
 	}
-	d, err := definition.ReadWorkflow("workflows.md", []byte("workflow: owners\n"+block))
+	d, err := definitions.ReadWorkflow("workflows.md", []byte("workflow: owners\n"+block))
 	check(t, err)
 	return d.Definition
 }

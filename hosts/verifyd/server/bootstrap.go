@@ -10,14 +10,14 @@ import (
 
 	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
 // readBootstrap reads the bootstrap file, or that of the demo for a host without a database
 // and without one. It returns nil for a host on a database without one, and after a problem.
-func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment, p *problems) *definition.Bootstrap {
+func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment, p *problems) *definitions.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
 	case o.demo != nil:
@@ -44,7 +44,7 @@ func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment
 // apply applies a bootstrap file, all of it or nothing. It changes only what differs from the file, and logs
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
 // with a newer file, and then reports false.
-func (h *host) apply(ctx context.Context, b definition.Bootstrap, p boot.Providers) (applied bool, err error) {
+func (h *host) apply(ctx context.Context, b definitions.Bootstrap, p boot.Providers) (applied bool, err error) {
 	db, before, first := h.storage.database, h.applied.Load(), false
 	o := boot.Options{Made: h.generated}
 	if h.storage.keeps() && h.demo == nil {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
 )
 
 type demo struct {
@@ -20,13 +20,13 @@ type demo struct {
 
 func (s settings) isDemo() bool { return s.Bootstrap == "" && s.DatabaseURL == "" }
 
-func (d *demo) read(name string) ([]byte, error) { return demofiles.Read(name, d.vendorAddr) }
+func (d *demo) read(name string) ([]byte, error) { return demovendor.Read(name, d.vendorAddr) }
 
 func (d *demo) secret(name string) (string, bool) {
 	switch name {
-	case demofiles.TokenSecret:
+	case demovendor.TokenSecret:
 		return d.token, true
-	case demofiles.HookSecret:
+	case demovendor.HookSecret:
 		return d.hook, true
 	}
 	return "", false

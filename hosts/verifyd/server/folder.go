@@ -21,8 +21,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -191,17 +191,17 @@ func (f *dataFolder) generator(ctx context.Context, file, flag string, generate 
 }
 
 // checkTenants refuses to mix the demo, whose key everybody knows, with other data.
-func (f *dataFolder) checkTenants(ctx context.Context, demo bool, b definition.Bootstrap) error {
+func (f *dataFolder) checkTenants(ctx context.Context, demo bool, b definitions.Bootstrap) error {
 	tenants, err := f.journal.Tenants(ctx)
 	if err != nil {
 		return err
 	}
-	a, err := f.journal.Account(ctx, demofiles.ClientID)
+	a, err := f.journal.Account(ctx, demovendor.ClientID)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return err
 	}
-	hasDemo := err == nil && !a.Disabled && a.Tenant == demofiles.Tenant
-	switch lists := func(t definition.Tenant) bool { return t.Tenant.ID == demofiles.Tenant }; {
+	hasDemo := err == nil && !a.Disabled && a.Tenant == demovendor.Tenant
+	switch lists := func(t definitions.Tenant) bool { return t.Tenant.ID == demovendor.Tenant }; {
 	case demo && !hasDemo && len(tenants) > 0:
 		return fmt.Errorf("%s: the data folder %s has tenants of a bootstrap file: name the file, or choose another folder for the demo",
 			cli.Setting("bootstrap"), f.Folder)

@@ -13,7 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -117,7 +117,7 @@ func (h *host) describe(s settings, o opened, search searchFacts) func(context.C
 }
 
 // declared returns the hashes of the providers of a bootstrap file, which may be nil.
-func declared(b *definition.Bootstrap) map[string]string {
+func declared(b *definitions.Bootstrap) map[string]string {
 	all := map[string]string{}
 	if b == nil {
 		return all

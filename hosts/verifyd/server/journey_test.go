@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/clock"
-	"github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
@@ -42,11 +42,11 @@ func clientSite(t *testing.T) (url string) {
 func demoFile(t *testing.T, old, next string) map[string]string {
 	t.Helper()
 	const token, hook = "token-of-the-vendor", "key-of-the-hook"
-	vendor := httptest.NewServer(&demo.Vendor{Token: token, Hook: hook, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
+	vendor := httptest.NewServer(&demovendor.Vendor{Token: token, Hook: hook, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(vendor.Close)
 	dir := t.TempDir()
 	for _, name := range []string{"bootstrap.yaml", "bank-account.yaml", "business-records.yaml", "individual-onboarding.yaml", "fictional-list.csv"} {
-		raw, err := demo.Read(name, strings.TrimPrefix(vendor.URL, "http://"))
+		raw, err := demovendor.Read(name, strings.TrimPrefix(vendor.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}

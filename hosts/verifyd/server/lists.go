@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	demofiles "github.com/verifyd/verifyd/hosts/verifyd/demo"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/watchlist"
 )
 
@@ -83,10 +83,10 @@ func (a *acceptances) save(ctx context.Context, log *slog.Logger) {
 
 // openLists loads the lists of the bootstrap file. A host that executes no runs needs
 // only their names.
-func (h *host) openLists(ctx context.Context, b *definition.Bootstrap, m *metrics) (*screening.Lists, error) {
+func (h *host) openLists(ctx context.Context, b *definitions.Bootstrap, m *metrics) (*screening.Lists, error) {
 	s := h.settings
 	var sources []screening.Source
-	at := map[string]definition.List{}
+	at := map[string]definitions.List{}
 	if b != nil {
 		for _, l := range b.Lists {
 			source := bootstrap.ListSource(l)

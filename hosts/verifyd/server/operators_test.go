@@ -22,7 +22,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -158,7 +158,7 @@ func TestABackupOfAHostThatIsKilledMeanwhile(t *testing.T) {
 		if hosts, err := d.Hosts(t.Context()); err != nil || len(hosts) != 1 {
 			t.Errorf("Hosts = %v, %v, want the new host", hosts, err)
 		}
-		page, err := d.List(t.Context(), demofiles.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: time.Now()})
+		page, err := d.List(t.Context(), demovendor.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: time.Now()})
 		if err != nil || page.Total < least {
 			t.Errorf("a host on %s has %d runs, %v; want %d", folder, page.Total, err, least)
 		}
@@ -172,7 +172,7 @@ func startsRun(ctx context.Context, api, reference string) bool {
 		return false
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("client-id", demofiles.ClientID)
+	r.Header.Set("client-id", demovendor.ClientID)
 	r.Header.Set("x-api-key", "demo-key-for-local-use-only")
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {

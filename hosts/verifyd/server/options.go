@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -55,7 +55,7 @@ func (a additions) addTo(builtIn map[string]verification.Provider, p *problems) 
 			err = errors.New("the program has two providers of this name")
 		case builtIn[add.name] != nil:
 			err = errors.New("a built-in provider has this name")
-		case !definition.IsProviderName(add.name):
+		case !definitions.IsProviderName(add.name):
 			err = errors.New("a name has 1 to 64 letters, digits, - and _, and begins with a letter")
 		case add.provider == nil:
 			err = errors.New("the provider is nil")

@@ -15,7 +15,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -93,7 +93,7 @@ func (h *host) reloadBootstrap(ctx context.Context) {
 }
 
 // listed returns the sources of the lists of a bootstrap file.
-func listed(b *definition.Bootstrap) (all []screening.Source) {
+func listed(b *definitions.Bootstrap) (all []screening.Source) {
 	for _, l := range b.Lists {
 		all = append(all, bootstrap.ListSource(l))
 	}

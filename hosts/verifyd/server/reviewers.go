@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/adapters/token/reviewer"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -123,7 +123,7 @@ func (r *reviewers) console(
 }
 
 // demoLink returns a link that signs an administrator of the demo's tenant in.
-func (r *reviewers) demoLink(s settings, b *definition.Bootstrap) func() (string, error) {
+func (r *reviewers) demoLink(s settings, b *definitions.Bootstrap) func() (string, error) {
 	return func() (string, error) {
 		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Identity: "demo", Name: "demo", Role: verification.RoleAdmin, Teams: []string{"Seniors"}}
 		raw, err := r.local.IssueSignInLink(who, s.ConsoleSession, r.now())

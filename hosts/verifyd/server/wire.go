@@ -40,8 +40,8 @@ import (
 	boot "github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
-	demofiles "github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
-	"github.com/verifyd/verifyd/internal/definition"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
@@ -111,7 +111,7 @@ type opened struct {
 	keys      *token.Keys                // from the key file; nil without one
 	searchKey []byte                     // nil for none
 	demo      *demo                      // nil unless the host serves the demo
-	bootstrap *definition.Bootstrap      // nil only for a database without a bootstrap file
+	bootstrap *definitions.Bootstrap     // nil only for a database without a bootstrap file
 	providers boot.Providers
 	warnings  []string
 }
@@ -176,7 +176,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 			return o, fmt.Errorf("listen for the vendor of the demo: %w", err)
 		}
 		o.demo = &demo{vendorAddr: h.vendor.Addr().String(), token: rand.Text(), hook: rand.Text()}
-		h.demo, h.vendor.handler = o.demo, &demofiles.Vendor{Token: o.demo.token, Hook: o.demo.hook, Clock: clk, Log: h.log}
+		h.demo, h.vendor.handler = o.demo, &demovendor.Vendor{Token: o.demo.token, Hook: o.demo.hook, Clock: clk, Log: h.log}
 	}
 	o.bootstrap = o.readBootstrap(ctx, s, env, &p)
 	o.makeProviders(s, env, added, clk, &p)
@@ -372,7 +372,7 @@ func (o *opened) makeProviders(s settings, env *environment, added additions, cl
 	if o.demo != nil {
 		secret = o.demo.secret
 	}
-	var file definition.Bootstrap
+	var file definitions.Bootstrap
 	if o.bootstrap != nil {
 		file = *o.bootstrap
 	}

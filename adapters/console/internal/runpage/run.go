@@ -16,7 +16,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -257,7 +257,7 @@ func runDates(s shell.Session, rec desk.RunRecord) []runFact {
 // runGraph draws the path of one run through the definition that it executed. A page
 // shows it with the template "graph", and needs the style sheet graph.css.
 func runGraph(s shell.Session, d workflow.Definition, history []rules.Event) *shell.Graph {
-	return s.Graph(d, graph.Options{Path: rules.Transitions("", history)})
+	return s.Graph(d, drawing.Options{Path: rules.Transitions("", history)})
 }
 
 // removed says what was removed or is hidden of a run, and since when; empty for nothing.

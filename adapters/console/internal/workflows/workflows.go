@@ -14,7 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
-	"github.com/verifyd/verifyd/internal/graph"
+	"github.com/verifyd/verifyd/internal/drawing"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -202,7 +202,7 @@ func (p *Pages) addGraph(r *http.Request, s shell.Session, v *view, shown, befor
 	}
 	row := versionOf(s, workflow.VersionInfo{Number: version.Number, Hash: version.Hash, CreatedAt: version.CreatedAt})
 	v.Shown = &row
-	o := graph.Options{}
+	o := drawing.Options{}
 	if before != "" && before != shown {
 		old, err := p.shell.Engine.Version(r.Context(), s.Tenant, v.ID, before)
 		if err != nil {
@@ -210,7 +210,7 @@ func (p *Pages) addGraph(r *http.Request, s shell.Session, v *view, shown, befor
 		}
 		oldRow := versionOf(s, workflow.VersionInfo{Number: old.Number, Hash: old.Hash, CreatedAt: old.CreatedAt})
 		v.Before, o.Before = &oldRow, &old.Definition
-		v.Changes = changesOf(s, graph.Compare(old.Definition, version.Definition))
+		v.Changes = changesOf(s, drawing.Compare(old.Definition, version.Definition))
 		v.Graph = s.Graph(version.Definition, o)
 		return nil
 	}
@@ -227,22 +227,22 @@ func (p *Pages) addGraph(r *http.Request, s shell.Session, v *view, shown, befor
 
 // changesOf returns one line for each field that differs. A node that was added or removed
 // has one line alone.
-func changesOf(s shell.Session, c graph.Comparison) []changeRow {
-	badge := func(change graph.Change) web.Badge {
-		tone := map[graph.Change]web.Tone{
-			graph.ChangeAdded: web.Good, graph.ChangeRemoved: web.Bad, graph.ChangeChanged: web.Warning,
+func changesOf(s shell.Session, c drawing.Comparison) []changeRow {
+	badge := func(change drawing.Change) web.Badge {
+		tone := map[drawing.Change]web.Tone{
+			drawing.ChangeAdded: web.Good, drawing.ChangeRemoved: web.Bad, drawing.ChangeChanged: web.Warning,
 		}[change]
 		return web.Badge{Tone: tone, Text: s.Message("graph." + string(change))}
 	}
 	var rows []changeRow
-	add := func(node string, fields []graph.FieldChange) {
+	add := func(node string, fields []drawing.FieldChange) {
 		for i, f := range fields {
 			rows = append(rows, changeRow{node, i == 0, badge(f.Change()), f.Path, plain(f.Before), plain(f.After)})
 		}
 	}
 	add("", c.Fields)
 	for _, n := range c.Nodes {
-		if n.Change == graph.ChangeChanged {
+		if n.Change == drawing.ChangeChanged {
 			add(string(n.Node), n.Fields)
 		} else {
 			rows = append(rows, changeRow{Node: string(n.Node), First: true, Badge: badge(n.Change)})

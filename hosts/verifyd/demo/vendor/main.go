@@ -14,7 +14,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
-	"github.com/verifyd/verifyd/hosts/verifyd/internal/demo"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
 )
 
 func main() {
@@ -29,12 +29,12 @@ func main() {
 
 // serve serves the vendor until ctx ends, with the secrets of the hosts.
 func serve(ctx context.Context) error {
-	const token, hook = cli.SecretPrefix + demo.TokenSecret, cli.SecretPrefix + demo.HookSecret
-	v := &demo.Vendor{Token: os.Getenv(token), Hook: os.Getenv(hook), Clock: clock.System{}, Log: slog.Default()}
+	const token, hook = cli.SecretPrefix + demovendor.TokenSecret, cli.SecretPrefix + demovendor.HookSecret
+	v := &demovendor.Vendor{Token: os.Getenv(token), Hook: os.Getenv(hook), Clock: clock.System{}, Log: slog.Default()}
 	if v.Token == "" || v.Hook == "" {
 		return fmt.Errorf("set %s and %s, to the same values as for the hosts", token, hook)
 	}
-	server := &http.Server{Addr: demo.VendorAddr, Handler: v, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	server := &http.Server{Addr: demovendor.VendorAddr, Handler: v, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err
