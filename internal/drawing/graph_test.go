@@ -65,7 +65,7 @@ func workflowFile(name string) string {
 	if name == "groups" {
 		return filepath.Join("testdata", "groups.yaml")
 	}
-	return filepath.Join("..", "definition", "testdata", "workflows", name+".yaml")
+	return filepath.Join("..", "definitions", "testdata", "workflows", name+".yaml")
 }
 
 func TestInvalidDefinitionsAreDrawnAsFarAsPossible(t *testing.T) {
