@@ -452,9 +452,9 @@ func TestABacklogOfDeadlinesDelaysNoOtherTenant(t *testing.T) {
 		return nil
 	})
 	k.Advance(2 * time.Minute)
-	const atOnce = 16 // of one tenant
-	if at := slices.Index(expired, other); at < 0 || at > atOnce || len(expired) != backlog+1 {
-		t.Errorf("of %d runs, that of another tenant expired as number %d, want all %d, and it among the first %d", len(expired), at, backlog+1, atOnce)
+	const soon = backlog / 4 // 16 of one tenant are taken at once, and the processor may leave the one of the other for last
+	if at := slices.Index(expired, other); at < 0 || at > soon || len(expired) != backlog+1 {
+		t.Errorf("of %d runs, that of another tenant expired as number %d, want all %d, and it among the first %d", len(expired), at, backlog+1, soon)
 	}
 }
 
