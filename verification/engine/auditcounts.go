@@ -115,23 +115,24 @@ func (u *auditing) count(e *Engine, k countKey, at time.Time) {
 		e.opt.Observer.ReadsLost(1)
 	}
 	c.counts[k] = was.add(tally{1, at, at})
-	u.saveLaterLocked(e, c)
-}
-
-// saveLaterLocked has counts saved in time, or now if there are many.
-func (u *auditing) saveLaterLocked(e *Engine, c *counting) {
-	save := func() {
-		defer u.saving.Done()
-		u.save(context.Background(), e, c)
-	}
-	switch {
-	case c.stop == nil:
-		u.saving.Add(1)
-		c.stop = e.ports.Clock.AfterFunc(c.every, save)
-	case len(c.counts) >= maxCounts/2 && c.stop():
+	save := u.saveLaterLocked(e, c)
+	if !counted && len(c.counts) == maxCounts/2 && c.stop() { // once: what was not saved is tried again in time
 		c.stop = func() bool { return false } // until it is saved
 		go save()
 	}
+}
+
+// saveLaterLocked has counts saved in time, and returns what saves them.
+func (u *auditing) saveLaterLocked(e *Engine, c *counting) (save func()) {
+	save = func() {
+		defer u.saving.Done()
+		u.save(context.Background(), e, c)
+	}
+	if c.stop == nil {
+		u.saving.Add(1)
+		c.stop = e.ports.Clock.AfterFunc(c.every, save)
+	}
+	return save
 }
 
 // save saves counts. Those that the store does not take now are counted on; those for which it has no room are lost, which
@@ -214,7 +215,12 @@ func (u *auditing) countOn(e *Engine, c *counting, keys []countKey, counts map[c
 		c = &u.raised
 	}
 	for _, k := range keys {
-		c.counts[k] = c.counts[k].add(counts[k])
+		n := counts[k]
+		if _, counted := c.counts[k]; !counted && len(c.counts) >= maxCounts && k.run != "" {
+			k = k.lost(n.last)
+			e.opt.Observer.ReadsLost(n.n)
+		}
+		c.counts[k] = c.counts[k].add(n)
 	}
 	u.saveLaterLocked(e, c)
 }

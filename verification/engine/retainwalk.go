@@ -107,6 +107,10 @@ func (p *retainPass) walk(
 		if err := p.saveMark(ctx, before, m); err != nil {
 			return false, err
 		}
+		now, err := tablesOf(p.Engine).RetentionMark(ctx, t, w)
+		if err != nil || !sameCounted(now, m) { // somebody has recorded another policy
+			return false, err
+		}
 		p.logPolicy(ctx, m)
 		before = m
 	}

@@ -55,7 +55,11 @@ func (s *Store) ErasuresNoted(ctx context.Context, numbers []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.ledger.owed = slices.DeleteFunc(s.ledger.owed, func(e verification.Erasure) bool { return slices.Contains(numbers, e.Number) })
+	noted := map[int64]bool{}
+	for _, n := range numbers {
+		noted[n] = true
+	}
+	s.ledger.owed = slices.DeleteFunc(s.ledger.owed, func(e verification.Erasure) bool { return noted[e.Number] })
 	return nil
 }
 
