@@ -40,7 +40,7 @@ func writtenDate(text string) (string, bool) {
 	}
 	text, about := aboutDate(strings.Trim(text, " .,;:()"))
 	about = about || said == remarkAbout
-	if decade, ok := strings.CutSuffix(strings.TrimSuffix(text, "'s"), "0s"); ok && len(decade) == 3 && birthdate.Is(decade+"0") && isYear(decade) {
+	if decade, ok := strings.CutSuffix(strings.ReplaceAll(text, "'s", "s"), "0s"); ok && len(decade) == 3 && birthdate.Is(decade+"0") && isYear(decade) {
 		return decade + "0.." + decade + "9", true
 	}
 	if date, ok := oneDate(text); ok {
