@@ -163,8 +163,9 @@ func (d *decision) eachHit(f func(h FoundHit, agrees func() bool) bool) {
 
 // agrees returns Agrees of a hit of a visit of a check.
 func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier int) bool {
+	step, _ := d.run.Step(node)
 	request, err := d.run.RequestAgain(d.program, "", node)
-	if err != nil || earlier > 0 {
+	if err != nil || earlier > 0 || step.Gone {
 		return h.Score >= sameScore
 	}
 	asked, err := verification.NewData(request.With)
