@@ -110,7 +110,7 @@ func (t *teller) result(f rules.ResultRecorded) timelineLine {
 	l := t.step(f.Node, web.Bad, "not_passed")
 	if f.Passed {
 		l = t.step(f.Node, web.Good, "passed")
-		if flags != "" {
+		if len(rules.CausesIn(f.Data, f.Screening)) > 0 {
 			l.Tone = web.Warning
 		}
 	}

@@ -200,7 +200,11 @@ func (t *teller) line(e rules.Event) timelineLine {
 		}
 		return t.run(web.Neutral, "rejected_before")
 	case rules.Completed:
-		return t.run(web.Good, "completed").saying(f.Outcome)
+		l := t.run(web.Good, "completed").saying(f.Outcome)
+		if b, _ := shell.OutcomeBadge(f.Outcome); b.Tone == web.Bad {
+			l.Tone = web.Bad
+		}
+		return l
 	case rules.Failed:
 		return t.step(f.Node, web.Bad, "failed").saying(strings.TrimSuffix(f.Error.Message+" "+f.Cause, " "))
 	case rules.Expired:
