@@ -23,10 +23,10 @@ func (d *decision) redirect(c RecordResult, n workflow.Node) {
 		cause = "the provider redirects the customer, which a member of a group or an element of a list cannot"
 	case cause == "" && !texts.Storable(c.Handle):
 		cause = "the handle of the redirect must be valid UTF-8 without a NUL character"
-	case cause == "" && d.run.Seq-w.Number >= maxHandles:
-		cause = fmt.Sprintf("the redirect of the result changed %d times", maxHandles)
 	case cause == "" && w.Away() && w.Redirect == c.Redirect && w.Handle == c.Handle && w.PollFailures == 0:
 		return
+	case cause == "" && d.run.Seq-w.Number >= maxHandles:
+		cause = fmt.Sprintf("the redirect of the result changed %d times", maxHandles)
 	}
 	if cause != "" {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Permanent: true, Cause: cause})

@@ -140,3 +140,14 @@ func TestARedirectThatIsRefused(t *testing.T) {
 		t.Errorf("without redirect_hosts the error is %v", e)
 	}
 }
+
+func TestReloadsDoNotEndACheckThatIsAway(t *testing.T) {
+	j := away(t)
+	for range 1000 {
+		j = j.after(2 * time.Second).do(rules.OpenJourney{})
+	}
+	before := j.run.Seq
+	if j = j.leads(signIn, "ticket"); j.run.Seq != before {
+		t.Errorf("the redirect of before is recorded as %+v", j.history[before:])
+	}
+}
