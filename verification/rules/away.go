@@ -25,7 +25,7 @@ func (d *decision) redirect(c RecordResult, n workflow.Node) {
 		cause = "the handle of the redirect must be valid UTF-8 without a NUL character"
 	case cause == "" && w.Away() && w.Redirect == c.Redirect && w.Handle == c.Handle && w.PollFailures == 0:
 		return
-	case cause == "" && d.run.Seq-w.Number >= maxHandles:
+	case cause == "" && w.changes >= maxHandles:
 		cause = fmt.Sprintf("the redirect of the result changed %d times", maxHandles)
 	}
 	if cause != "" {
@@ -70,6 +70,7 @@ func (f Redirected) fold(r *Run, at time.Time) {
 	}
 	w.Kind, w.Signal, w.Redirect, w.Returned = WaitCustomer, returnSignal(f), f.URL, false
 	w.Handle, w.At, w.PollFailures, w.PollNow, w.PendingSince = f.Handle, f.PollAt, 0, false, time.Time{}
+	w.changes++
 }
 
 func (f Returned) fold(r *Run, at time.Time) {

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -150,4 +151,29 @@ func TestReloadsDoNotEndACheckThatIsAway(t *testing.T) {
 	if j = j.leads(signIn, "ticket"); j.run.Seq != before {
 		t.Errorf("the redirect of before is recorded as %+v", j.history[before:])
 	}
+}
+
+// What the run records beside a wait does not use up the changes of its redirect.
+func TestARedirectChangesAThousandTimes(t *testing.T) {
+	j := away(t)
+	for range 1000 {
+		j.after(2 * time.Second).do(rules.OpenJourney{})
+	}
+	for n := range 999 {
+		j.leads(signIn, fmt.Sprint(n))
+	}
+	if w := j.run.Wait(); !w.Away() || w.Handle != "998" {
+		t.Fatalf("after 999 changes the wait is %+v", w)
+	}
+	equal(t, "what the next change fails of", causes(j.leads(signIn, "one more")), []string{"the redirect of the result changed 1000 times"})
+}
+
+// causes returns why calls have failed.
+func causes(j *journey) (all []string) {
+	for _, e := range j.history {
+		if f, ok := e.Fact.(rules.DispatchFailed); ok {
+			all = append(all, f.Cause)
+		}
+	}
+	return all
 }

@@ -28,7 +28,7 @@ const (
 const (
 	maxHistory      = 20_000   // events
 	maxHistoryBytes = 64 << 20 // of data and texts
-	// maxHandles is how often one wait may record that a result is still pending.
+	// maxHandles is how often one wait may record that a result is still pending, or where it leads its customer.
 	maxHandles = 1000
 )
 

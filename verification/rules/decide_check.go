@@ -121,7 +121,7 @@ func (d *decision) recordPending(c RecordResult, n workflow.Node) {
 	if (w.Kind == WaitPoll || w.Away()) && w.Handle == c.Handle && w.PollFailures == 0 {
 		return
 	}
-	if (w.Kind == WaitPoll || w.Away()) && d.run.Seq-w.Number >= maxHandles*len(d.run.Waits) {
+	if (w.Kind == WaitPoll || w.Away()) && w.changes >= maxHandles {
 		d.failure(RecordFailure{Node: c.Node, Dispatch: c.Dispatch, Permanent: true, Cause: fmt.Sprintf("the handle of the pending result changed %d times", maxHandles)})
 		return
 	}

@@ -1,12 +1,14 @@
 package rules_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -146,4 +148,32 @@ func TestPollAtKeepsWithinItsBounds(t *testing.T) {
 			t.Errorf("%s: PollAt(%v) = now+%v, want now+%v", c.name, c.after, got, c.want)
 		}
 	}
+}
+
+// The members of a group do not use up one another's changes of a handle.
+func TestAHandleChangesAThousandTimes(t *testing.T) {
+	j := begin(t, group{need: 1, answers: []string{"passed", "passed", "passed"}}.definition(workflow.OrderTogether, workflow.FinishAll, ""), "")
+	pends := func(step verification.NodeID, times int) {
+		for n := range times {
+			j.do(rules.RecordResult{Node: step, Dispatch: 1, Outcome: verification.OutcomePending, Handle: fmt.Sprint("ticket-", n)})
+		}
+	}
+	waits := func(step verification.NodeID) bool {
+		w, ok := j.run.WaitAt(step)
+		return ok && w.Kind == rules.WaitPoll
+	}
+	pends("address.m0", 1000)
+	pends("address.m1", 1000)
+	if !waits("address.m0") || !waits("address.m1") {
+		t.Fatal("a member no longer waits after 1,000 handles of its own")
+	}
+	j.do(rules.RecordResult{Node: "address.m0", Dispatch: 1, Outcome: verification.OutcomePassed})
+	pends("address.m2", 1000)
+	if !waits("address.m2") {
+		t.Fatal("the third member no longer waits after 1,000 handles of its own")
+	}
+	pends("address.m2", 1)
+	pends("address.m1", 1)
+	const cause = "the handle of the pending result changed 1000 times"
+	equal(t, "what one more handle each fails of", causes(j), []string{cause, cause})
 }

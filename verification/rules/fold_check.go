@@ -39,6 +39,7 @@ func (f ResultPending) fold(r *Run, at time.Time) {
 		w.Kind = WaitPoll
 	}
 	w.Handle, w.At, w.PollFailures, w.PollNow = f.Handle, f.PollAt, 0, false
+	w.changes++
 }
 
 func (f CallbackReceived) fold(r *Run, at time.Time) {

@@ -29,13 +29,11 @@ type Wait struct {
 	// Number is the length of the history when the wait began.
 	Number int
 	Signal string // of a customer wait
-	// Uploads are the documents of a customer wait: the last one of each field.
-	// Uploaded counts all documents that were sent.
+	// Uploads are the documents of a customer wait: the last one of each field. Uploaded counts all that were sent.
 	Uploads  []verification.Document
 	Uploaded int
-	// Since is when the run parked or, if later, when the customer last opened the
-	// journey. For a check, it is when the provider was last dispatched or, if later, when its customer was led away,
-	// opened the journey or came back.
+	// Since is when the run parked or, if later, when the customer last opened the journey. For a check, it is when the
+	// provider was last dispatched or, if later, when its customer was led away, opened the journey or came back.
 	Since time.Time
 	// At is when to poll or to dispatch again.
 	At time.Time
@@ -48,8 +46,8 @@ type Wait struct {
 	Handle             string
 	PendingSince       time.Time
 	PollFailures       int // in a row
-	// Callbacks are the digests of the callbacks so far. PollNow says that one came
-	// before the result was known to be pending.
+	changes            int // how often the handle or the redirect was recorded
+	// Callbacks are the digests of the callbacks so far. PollNow says that one came before the result was known to be pending.
 	Callbacks []string
 	PollNow   bool
 	// Redirect is the URL that a check leads its customer to; empty for any other wait. Returned says that the customer
