@@ -15,8 +15,9 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
-# The examples that are modules of their own. The others are workflows, which tests of verifyctl play.
-EXAMPLES := $(patsubst %/go.mod,%,$(wildcard docs/examples/*/go.mod))
+# What is a module of its own: examples, and the dashboards and alerts of docs/operate. The other examples are
+# workflows, which tests of verifyctl play.
+EXAMPLES := $(patsubst %/go.mod,%,$(wildcard docs/examples/*/go.mod)) internal/dashboards
 
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/hosts/internal/(bench|bench/fill|noisy|soak)$$|/internal/rig/(browser|pgtest)$$
@@ -83,7 +84,7 @@ check: ## Run the tests that need no browser and no database
 	@$(TEST) -short $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
-example: ## Vet and test the examples, which are modules of their own
+example: ## Vet and test the modules of their own: examples, dashboards and alerts
 	@for m in $(EXAMPLES); do \
 		$(GO) -C $$m vet ./... && $(GO) -C $$m test -count=1 -timeout $(TEST_TIMEOUT) ./... || exit 1; done
 

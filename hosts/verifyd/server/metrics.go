@@ -98,7 +98,17 @@ func newMetrics(build cli.Build) *metrics {
 			m.ended.WithLabelValues(string(s), "")
 		}
 	}
+	begin(m.notices, nil, "delivered", "retried", "dropped", "deferred")
+	begin(m.retained, nil, "deleted", "redacted", "documents_removed", "live", "held", "restricted", "verdict_owed", "notice_pending", "not_due")
+	begin(m.recheck, nil, "clear", "flagged", "failed")
 	return m
+}
+
+// begin exposes the series of these outcomes at zero, so that the first event is a rise.
+func begin(counter *prometheus.CounterVec, labels []string, outcomes ...string) {
+	for _, outcome := range outcomes {
+		counter.WithLabelValues(append(labels, outcome)...)
+	}
 }
 
 // Counted counts starts and ends, and how long runs waited for their verdicts. Tenants
@@ -161,6 +171,8 @@ func (m *metrics) RunRetained(outcome string) { m.retained.WithLabelValues(outco
 func (m *metrics) NoticeSent(outcome string) { m.notices.WithLabelValues(outcome).Inc() }
 
 func (m *metrics) listLoaded(name string, l *watchlist.List, err error) {
+	begin(m.loads, []string{name}, "loaded", "failed", "names_lost", "shrunk")
+	begin(m.rescreen, []string{name}, "clear", "flagged", "failed")
 	switch {
 	case errors.Is(err, watchlist.ErrNamesLost):
 		m.loads.WithLabelValues(name, "names_lost").Inc()
