@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -35,22 +36,22 @@ func TestTheBacklogHasWhatWaitsTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	holds := func(after time.Duration, want memory.Backlog) {
+	holds := func(after time.Duration, want memstore.Backlog) {
 		t.Helper()
 		want.Pending, want.Failed = 1, 2
 		if diff := cmp.Diff(want, s.Backlog(noon.Add(after), grace)); diff != "" {
 			t.Errorf("Backlog at noon+%s differs (-want +got):\n%s", after, diff)
 		}
 	}
-	holds(grace, memory.Backlog{})
-	holds(grace+1500*time.Millisecond, memory.Backlog{Late: 2, Oldest: noon})
-	holds(time.Minute+grace, memory.Backlog{Late: 4, Oldest: noon})
-	holds(time.Minute+grace+1, memory.Backlog{Late: 4, Oldest: noon, Overdue: 2})
+	holds(grace, memstore.Backlog{})
+	holds(grace+1500*time.Millisecond, memstore.Backlog{Late: 2, Oldest: noon})
+	holds(time.Minute+grace, memstore.Backlog{Late: 4, Oldest: noon})
+	holds(time.Minute+grace+1, memstore.Backlog{Late: 4, Oldest: noon, Overdue: 2})
 	for n := range 3 { // the host died twice after it took the runs
 		r := store.TakeRequest{Kind: store.WorkAdvance, Now: noon.Add(time.Duration(n)*time.Hour + time.Minute), Lease: time.Minute, Max: 9, MaxPerTenant: 9}
 		if work, _, err := s.Take(t.Context(), r); err != nil || len(work) != 4 {
 			t.Fatalf("Take = %v, %v, want all runs", work, err)
 		}
 	}
-	holds(2*time.Hour, memory.Backlog{Overdue: 2, RepeatedlyLost: 4})
+	holds(2*time.Hour, memstore.Backlog{Overdue: 2, RepeatedlyLost: 4})
 }

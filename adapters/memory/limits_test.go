@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -39,14 +40,14 @@ func cannotWait() []rules.Fact {
 func TestAStoreWithoutRoomTakesOnlyResults(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits   memory.Limits
-		pressure memory.Pressure
+		pressure memstore.Pressure
 		refuses  bool
 	}{
-		"room":             {memory.Limits{Runs: 1 << 30, Answers: 1 << 30}, memory.NoPressure, false},
-		"no room for runs": {memory.Limits{Runs: 1, Answers: 1 << 30}, memory.RefuseRuns, false},
-		"no room":          {memory.Limits{Runs: 1, Answers: 1}, memory.NoPressure, true},
-		"pressure":         {memory.Limits{}, memory.RefuseAnswers, true},
-		"no work either":   {memory.Limits{}, memory.LeaveWork, true},
+		"room":             {memory.Limits{Runs: 1 << 30, Answers: 1 << 30}, memstore.NoPressure, false},
+		"no room for runs": {memory.Limits{Runs: 1, Answers: 1 << 30}, memstore.RefuseRuns, false},
+		"no room":          {memory.Limits{Runs: 1, Answers: 1}, memstore.NoPressure, true},
+		"pressure":         {memory.Limits{}, memstore.RefuseAnswers, true},
+		"no work either":   {memory.Limits{}, memstore.LeaveWork, true},
 	} {
 		s := memory.New()
 		if err := appendTo(t, s, 1, started(1), rules.CustomerAwaited{Node: "consent", Signal: "consent"}); err != nil {
@@ -81,11 +82,11 @@ func TestAStoreUnderPressureLeavesRunsAlone(t *testing.T) {
 		}
 		return len(work)
 	}
-	s.SetPressure(memory.LeaveWork)
+	s.SetPressure(memstore.LeaveWork)
 	if got := take(); got != 0 {
 		t.Errorf("Take under pressure = %d pieces, want none", got)
 	}
-	s.SetPressure(memory.RefuseAnswers)
+	s.SetPressure(memstore.RefuseAnswers)
 	if got := take(); got != 1 {
 		t.Errorf("Take afterwards = %d pieces, want 1", got)
 	}
@@ -193,7 +194,7 @@ func TestRefusedKeysNeedNoMemory(t *testing.T) {
 	if kept := s.Kept(); kept > 2_000_000 {
 		t.Errorf("%d bytes are kept for keys that were released", kept)
 	}
-	s.SetPressure(memory.RefuseRuns)
+	s.SetPressure(memstore.RefuseRuns)
 	if _, err := s.ClaimIdempotencyKey(t.Context(), sizedTenant, key(1, store.ScopeStart)); !errors.Is(err, store.ErrFull) {
 		t.Errorf("ClaimIdempotencyKey of a start = %v, want ErrFull", err)
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 )
 

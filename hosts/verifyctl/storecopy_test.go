@@ -20,10 +20,10 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/storecopy"
+	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
@@ -50,7 +50,7 @@ func onCopies(t *testing.T) copies {
 	c.clock, c.server = clock.NewManual(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)), postgresServer()
 	c.env["VERIFYD_DATABASE_URL"] = c.url
 	a := c.folder("a")
-	if err := os.CopyFS(a.Journal(), os.DirFS("../../adapters/memory/journal/testdata/v2")); err != nil {
+	if err := os.CopyFS(a.Journal(), os.DirFS("../../internal/memory/journal/testdata/v2")); err != nil {
 		t.Fatal(err)
 	}
 	for file, content := range map[string]string{

@@ -15,8 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/internal/memory/journal"
 )
 
 // Backup implements Data. It writes a tar archive, compressed with gzip: the journal as it is at

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory/journal"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/internal/memory/journal"
 )
 
 // Options are the options of Open.

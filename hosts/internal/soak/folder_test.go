@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/client"
-	"github.com/verifyd/verifyd/adapters/memory/journal"
+	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/internal/rig/process"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"

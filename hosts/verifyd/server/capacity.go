@@ -16,20 +16,20 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
 	"github.com/verifyd/verifyd/verification"
 )
 
 // capacity is how much a store in memory may keep, and how much the process may need.
 type capacity struct {
 	store      bounded
-	limits     memory.Limits // zero for none
+	limits     memstore.Limits // zero for none
 	process    *processMemory
 	thresholds thresholds
 
 	needed   atomic.Int64 // by the process, at the last look
-	pressure memory.Pressure
+	pressure memstore.Pressure
 	said     level
 	saidOf   map[verification.TenantID]bool // tenants whose share is full
 	// saidTrail are tenants whose audit trail is full.
@@ -42,9 +42,9 @@ type capacity struct {
 type bounded interface {
 	Kept() int64
 	Refused() int64
-	Use() []memory.TenantUse
-	Limit(l memory.Limits)
-	SetPressure(p memory.Pressure)
+	Use() []memstore.TenantUse
+	Limit(l memstore.Limits)
+	SetPressure(p memstore.Pressure)
 }
 
 // answerRoom is the part of the memory limit that answers to runs that exist may have beyond the
@@ -63,7 +63,7 @@ func newCapacity(store bounded, s settings, machine memlimit.Provider, log *slog
 		log.Warn("the memory of the machine is unknown, so the runs in memory have no limit; set GOMEMLIMIT")
 		return c
 	}
-	c.limits = memory.Limits{
+	c.limits = memstore.Limits{
 		Runs:    int64(s.StoreMemory * float64(limit)),
 		Answers: int64((s.StoreMemory + answerRoom) * float64(limit)),
 		Share:   s.TenantShare,
@@ -135,7 +135,7 @@ func (c *capacity) look() {
 	}
 	c.pressure = c.thresholds.at(needed, c.pressure)
 	c.store.SetPressure(c.pressure)
-	if c.looks++; c.pressure == memory.NoPressure || c.process.collections != before {
+	if c.looks++; c.pressure == memstore.NoPressure || c.process.collections != before {
 		c.looks = 0
 	}
 	if c.looks == looksToCollect {
@@ -155,11 +155,11 @@ func (c *capacity) level() level {
 	}
 	runs, answers := share(c.limits.Runs), share(c.limits.Answers)
 	switch {
-	case c.pressure == memory.LeaveWork:
+	case c.pressure == memstore.LeaveWork:
 		return noWork
-	case c.pressure == memory.RefuseAnswers, answers >= 1, c.said >= noAnswers && answers >= nearlyFull:
+	case c.pressure == memstore.RefuseAnswers, answers >= 1, c.said >= noAnswers && answers >= nearlyFull:
 		return noAnswers
-	case c.pressure == memory.RefuseRuns, runs >= 1, refused, c.said >= noRuns && runs >= nearlyFull:
+	case c.pressure == memstore.RefuseRuns, runs >= 1, refused, c.said >= noRuns && runs >= nearlyFull:
 		return noRuns
 	case runs >= 0.5:
 		return halfFull
@@ -172,7 +172,7 @@ func (c *capacity) say(log *slog.Logger) {
 	at := c.level()
 	c.sayTenants(log)
 	facts := []any{
-		"bytes", c.store.Kept(), "limit", c.limits.Runs, "process_bytes", c.needed.Load(), "process_limit", c.thresholds[memory.RefuseRuns], "refused", c.store.Refused(),
+		"bytes", c.store.Kept(), "limit", c.limits.Runs, "process_bytes", c.needed.Load(), "process_limit", c.thresholds[memstore.RefuseRuns], "refused", c.store.Refused(),
 	}
 	const advice = "; give the process more memory, or copy the data to PostgreSQL with verifyctl store copy"
 	switch {
@@ -219,9 +219,9 @@ func (c *capacity) sayTenants(log *slog.Logger) {
 const maxTenantsShown = 10
 
 // largest returns the tenants that need most, most first.
-func (c *capacity) largest() []memory.TenantUse {
+func (c *capacity) largest() []memstore.TenantUse {
 	all := c.store.Use()
-	slices.SortFunc(all, func(a, b memory.TenantUse) int {
+	slices.SortFunc(all, func(a, b memstore.TenantUse) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	return all[:min(len(all), maxTenantsShown)]
@@ -230,7 +230,7 @@ func (c *capacity) largest() []memory.TenantUse {
 // describe adds what the store needs to the facts of the host.
 func (c *capacity) describe(f *cli.HostFacts) {
 	f.StoreBytes, f.StoreLimit, f.StoreAnswers = c.store.Kept(), c.limits.Runs, c.limits.Answers
-	f.Memory, f.MemoryLimits = c.needed.Load(), c.thresholds[memory.RefuseRuns:]
+	f.Memory, f.MemoryLimits = c.needed.Load(), c.thresholds[memstore.RefuseRuns:]
 	for _, u := range c.largest() {
 		if u.Share > 0 && u.Bytes >= u.Share {
 			f.FullTenants = append(f.FullTenants, string(u.Tenant))
@@ -257,7 +257,7 @@ func capacityGauges(c *capacity) gauges {
 		set(limit, float64(c.limits.Runs))
 		set(refused, float64(c.store.Refused()))
 		set(needed, float64(c.needed.Load()))
-		for p, name := range map[memory.Pressure]string{memory.RefuseRuns: "runs", memory.RefuseAnswers: "answers", memory.LeaveWork: "work"} {
+		for p, name := range map[memstore.Pressure]string{memstore.RefuseRuns: "runs", memstore.RefuseAnswers: "answers", memstore.LeaveWork: "work"} {
 			set(threshold, float64(c.thresholds[p]), name)
 		}
 		for _, u := range c.largest() {

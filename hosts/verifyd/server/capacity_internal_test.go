@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -21,16 +22,16 @@ import (
 
 type sized struct {
 	kept, refused int64
-	limits        memory.Limits
-	pressure      memory.Pressure
-	tenants       []memory.TenantUse
+	limits        memstore.Limits
+	pressure      memstore.Pressure
+	tenants       []memstore.TenantUse
 }
 
-func (s *sized) Kept() int64                   { return s.kept }
-func (s *sized) Refused() int64                { return s.refused }
-func (s *sized) Use() []memory.TenantUse       { return s.tenants }
-func (s *sized) Limit(l memory.Limits)         { s.limits = l }
-func (s *sized) SetPressure(p memory.Pressure) { s.pressure = p }
+func (s *sized) Kept() int64                     { return s.kept }
+func (s *sized) Refused() int64                  { return s.refused }
+func (s *sized) Use() []memstore.TenantUse       { return s.tenants }
+func (s *sized) Limit(l memstore.Limits)         { s.limits = l }
+func (s *sized) SetPressure(p memstore.Pressure) { s.pressure = p }
 
 func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 	machine := func() (uint64, error) { return 8000, nil }
@@ -66,7 +67,7 @@ func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 
 func TestAFullStoreIsLoggedOnce(t *testing.T) {
 	s := &sized{}
-	c := &capacity{store: s, limits: memory.Limits{Runs: 100, Answers: 250}}
+	c := &capacity{store: s, limits: memstore.Limits{Runs: 100, Answers: 250}}
 	for _, step := range []struct {
 		kept, refused int64
 		want          string
@@ -99,12 +100,12 @@ func TestAFullStoreIsLoggedOnce(t *testing.T) {
 // A store that has refused a run was full, although it is below its limit when the host looks.
 func TestAStoreThatWasFullIsLogged(t *testing.T) {
 	m := memory.New()
-	c := &capacity{store: m, process: newProcessMemory(m.Kept), limits: memory.Limits{Runs: 1 << 20}, thresholds: newThresholds(1 << 40)}
+	c := &capacity{store: m, process: newProcessMemory(m.Kept), limits: memstore.Limits{Runs: 1 << 20}, thresholds: newThresholds(1 << 40)}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	read, write := io.Pipe()
 	go c.watch(ctx, time.Millisecond, slog.New(slog.NewTextHandler(write, nil)))
-	m.Limit(memory.Limits{Runs: 1})
+	m.Limit(memstore.Limits{Runs: 1})
 	e := []rules.Event{{At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Fact: rules.Started{ReferenceID: "person-1"}}}
 	for _, id := range []verification.RunID{"d0000000-0000-7000-8000-000000000001", "d0000000-0000-7000-8000-000000000002"} {
 		after := rules.Fold(id, e)
@@ -119,8 +120,8 @@ func TestAStoreThatWasFullIsLogged(t *testing.T) {
 
 // A tenant whose share is full is logged once, with its id.
 func TestATenantWithAFullShareIsLoggedOnce(t *testing.T) {
-	full := memory.TenantUse{Tenant: "t-1", Bytes: 100, Share: 100, Refused: 3}
-	s := &sized{tenants: []memory.TenantUse{{Tenant: "t-2", Bytes: 10, Share: 100}, full}}
+	full := memstore.TenantUse{Tenant: "t-1", Bytes: 100, Share: 100, Refused: 3}
+	s := &sized{tenants: []memstore.TenantUse{{Tenant: "t-2", Bytes: 10, Share: 100}, full}}
 	c := &capacity{store: s, saidOf: map[verification.TenantID]bool{}}
 	for i, want := range []int{1, 0, 0} {
 		var log bytes.Buffer
@@ -135,7 +136,7 @@ func TestATenantWithAFullShareIsLoggedOnce(t *testing.T) {
 func TestAProcessThatNeedsTooMuchRefuses(t *testing.T) {
 	for _, limit := range []int64{128 << 20, 461 << 20, 921 << 20, 3686 << 20} {
 		at := newThresholds(limit)
-		if r, a, w := at[memory.RefuseRuns], at[memory.RefuseAnswers], at[memory.LeaveWork]; r <= 0 || r >= a || a >= w || w >= limit {
+		if r, a, w := at[memstore.RefuseRuns], at[memstore.RefuseAnswers], at[memstore.LeaveWork]; r <= 0 || r >= a || a >= w || w >= limit {
 			t.Errorf("thresholds of %d are %v", limit, at)
 		}
 	}
@@ -150,11 +151,11 @@ func TestAProcessThatNeedsTooMuchRefuses(t *testing.T) {
 	}
 	for _, step := range []struct {
 		limit int64
-		want  memory.Pressure
-	}{{4 << 30, memory.NoPressure}, {400 << 20, memory.RefuseRuns}, {300 << 20, memory.LeaveWork}, {4 << 30, memory.NoPressure}} {
+		want  memstore.Pressure
+	}{{4 << 30, memstore.NoPressure}, {400 << 20, memstore.RefuseRuns}, {300 << 20, memstore.LeaveWork}, {4 << 30, memstore.NoPressure}} {
 		c.thresholds = newThresholds(step.limit)
 		runtime.GC()
-		if c.look(); s.pressure < step.want || step.want == memory.NoPressure && s.pressure > 0 {
+		if c.look(); s.pressure < step.want || step.want == memstore.NoPressure && s.pressure > 0 {
 			t.Errorf("pressure %d within %d, want %d: needed %d of %v", s.pressure, step.limit, step.want, c.needed.Load(), c.thresholds)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/adapters/pdfpage"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
 )
 
 // processMemory says how much memory the process needs: what would be left after a collection.
@@ -81,20 +81,20 @@ func residentBytes() int64 {
 const transient = pdfpage.DrawBytes + 24<<20
 
 // thresholds has the bytes that the process needs at each pressure.
-type thresholds [memory.LeaveWork + 1]int64
+type thresholds [memstore.LeaveWork + 1]int64
 
 // newThresholds returns the thresholds for a process that may need limit bytes.
 func newThresholds(limit int64) (t thresholds) {
-	t[memory.RefuseAnswers] = max(limit/2, min(limit*17/20, limit-transient))
-	t[memory.RefuseRuns] = t[memory.RefuseAnswers] - limit/10
-	t[memory.LeaveWork] = t[memory.RefuseAnswers] + (limit-t[memory.RefuseAnswers])/2
+	t[memstore.RefuseAnswers] = max(limit/2, min(limit*17/20, limit-transient))
+	t[memstore.RefuseRuns] = t[memstore.RefuseAnswers] - limit/10
+	t[memstore.LeaveWork] = t[memstore.RefuseAnswers] + (limit-t[memstore.RefuseAnswers])/2
 	return t
 }
 
 // at returns the pressure when the process needs some bytes. A pressure stays until the process
 // needs a little less, so that the host does not waver.
-func (t thresholds) at(needed int64, before memory.Pressure) memory.Pressure {
-	for p := memory.LeaveWork; p > memory.NoPressure; p-- {
+func (t thresholds) at(needed int64, before memstore.Pressure) memstore.Pressure {
+	for p := memstore.LeaveWork; p > memstore.NoPressure; p-- {
 		limit := t[p]
 		if p <= before {
 			limit -= limit / 20
@@ -103,7 +103,7 @@ func (t thresholds) at(needed int64, before memory.Pressure) memory.Pressure {
 			return p
 		}
 	}
-	return memory.NoPressure
+	return memstore.NoPressure
 }
 
 // fitEvery is the time between two looks at the memory of a host that starts.
