@@ -21,7 +21,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -128,7 +128,7 @@ func responds(status int, body string, headers ...string) *http.Response {
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
 	return []byte("%PDF of " + string(r.Run.ID)), nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -584,7 +585,7 @@ func TestARunLooksRight(t *testing.T) {
 // printer prints the reference of a report.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
 	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
 		return nil, verification.Conflict("report", "no font has U+6F22")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/openapitest"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -177,11 +178,10 @@ const (
 // printer prints a report as one line.
 type printer struct{}
 
-func (printer) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
+func (printer) PrintReport(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
 	if r.ForFile && !r.AllowMissing && strings.Contains(r.Run.ReferenceID, "漢") {
 		return nil, &verification.Error{
-			Kind: verification.ErrConflict, Subject: "report", Message: "no font has U+6F22",
-			Fields: []verification.FieldError{{Name: "allow_missing", Message: "must be 1"}},
+			Kind: verification.ErrConflict, Subject: "report", Message: "no font has U+6F22", Fields: []verification.FieldError{{Name: "allow_missing", Message: "must be 1"}},
 		}
 	}
 	if r.ForFile {

@@ -11,12 +11,12 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 )
 
 // documentSections is a card for each document, with its picture. It checks the context
 // between documents.
-func (l *layout) documentSections(ctx context.Context, all []rules.PrintedDocument) ([]section, error) {
+func (l *layout) documentSections(ctx context.Context, all []report.Document) ([]section, error) {
 	var sections []section
 	if len(all) > 0 {
 		heading := l.sectionHeading("Documents")
@@ -36,7 +36,7 @@ func (l *layout) documentSections(ctx context.Context, all []rules.PrintedDocume
 }
 
 // documentCard is a picture beside what is known of a document.
-func (l *layout) documentCard(ctx context.Context, n int, d rules.PrintedDocument) section {
+func (l *layout) documentCard(ctx context.Context, n int, d report.Document) section {
 	const gap, top = 5.0, 2.0
 	t := toneNeutral()
 	label := d.Label
@@ -70,7 +70,7 @@ func (l *layout) documentCard(ctx context.Context, n int, d rules.PrintedDocumen
 }
 
 // annex has the ids and hashes, for whoever looks for the run in the service.
-func (l *layout) annex(r rules.Print) []section {
+func (l *layout) annex(r report.Print) []section {
 	t := toneNeutral()
 	var body []block
 	add := func(key, value string) {

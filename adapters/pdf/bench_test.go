@@ -6,7 +6,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 )
 
 func BenchmarkPrint(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkPrint(b *testing.B) {
 	}
 	for _, bb := range []struct {
 		name   string
-		report rules.Print
+		report report.Print
 		cache  int
 	}{
 		{"5 steps", sample(), -1},

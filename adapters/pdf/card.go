@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -33,7 +34,7 @@ const (
 )
 
 // card is the card of a step, which stands under a group or, for nil, alone.
-func (l *layout) card(n int, c rules.Card, r rules.Print, g *rules.ReportGroup) section {
+func (l *layout) card(n int, c rules.Card, r report.Print, g *rules.ReportGroup) section {
 	word, t := badgeOf(c, g)
 	facts := l.cardFacts(c, r.Sources[c.NodeID], t, r.ForFile)
 	for i := range facts {
@@ -59,7 +60,7 @@ func (l *layout) card(n int, c rules.Card, r rules.Print, g *rules.ReportGroup) 
 }
 
 // input is a card of what the run was started with.
-func (l *layout) input(r rules.Print) section {
+func (l *layout) input(r report.Print) section {
 	t := toneNeutral()
 	return l.framed(0, "What the run was started with", "", t, l.cardData("Input", r.Input, r.InputSchema, r.InputCorrections, t))
 }
@@ -139,7 +140,7 @@ func (l *layout) cardHeading(n int, label, word string, t tone, remark string) b
 }
 
 // cardFacts are captions and values in three columns.
-func (l *layout) cardFacts(c rules.Card, src rules.Source, t tone, forFile bool) []block {
+func (l *layout) cardFacts(c rules.Card, src report.Source, t tone, forFile bool) []block {
 	facts := [][2]string{{"Started", l.time(c.StartedAt)}}
 	if c.Type != workflow.NodeReview || forFile { // a review is completed at the time of its verdict
 		facts = append(facts, [2]string{"Completed", l.time(c.CompletedAt)})
@@ -210,7 +211,7 @@ const visitLines = 4
 
 // cardVisits are the earlier visits of a step, the newest first: the number, status and
 // times of each, its reason and its data. Above each is the round that asked about it.
-func (l *layout) cardVisits(c rules.Card, rounds []rules.PrintedRound, t tone) []block {
+func (l *layout) cardVisits(c rules.Card, rounds []report.Round, t tone) []block {
 	var blocks []block
 	more := c.VisitsOmitted
 	for i, v := range slices.Backward(c.Visits) {
@@ -262,7 +263,7 @@ func (l *layout) visitHeading(c rules.Card, v rules.CardVisit, t tone) block {
 }
 
 // cardConsents are the customer's answers to a consent, with the text that was shown.
-func (l *layout) cardConsents(node verification.NodeID, all []rules.Consent, t tone) (blocks []block) {
+func (l *layout) cardConsents(node verification.NodeID, all []report.Consent, t tone) (blocks []block) {
 	for _, c := range all {
 		if c.Node != node {
 			continue

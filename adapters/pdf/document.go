@@ -18,7 +18,7 @@ import (
 	"github.com/phpdave11/gofpdf"
 
 	"github.com/verifyd/verifyd/internal/typeset"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 )
 
 // sortCatalog makes gofpdf write fonts in the order of their names instead of the
@@ -27,7 +27,7 @@ import (
 //nolint:gochecknoglobals // a setting of the process, made once, before the first document
 var sortCatalog = sync.OnceFunc(func() { gofpdf.SetDefaultCatalogSort(true) })
 
-func (l *layout) document(r rules.Print, sections []section, compress bool) ([]byte, error) {
+func (l *layout) document(r report.Print, sections []section, compress bool) ([]byte, error) {
 	header, footer := l.header(r), l.footer(r)
 	created := r.Run.CompletedAt
 	if created.IsZero() {
@@ -174,7 +174,7 @@ func height(blocks []block) float64 {
 	return h
 }
 
-func (l *layout) header(r rules.Print) []core.Row {
+func (l *layout) header(r report.Print) []core.Row {
 	st := styleCaption()
 	top := 3.4 - st.Ascent()
 	run := l.name("Run "+string(r.Run.ID), st, contentWidth/2, 1)[0]
@@ -188,7 +188,7 @@ func (l *layout) header(r rules.Print) []core.Row {
 
 // footer returns the line above the page number, and the digest beside the number,
 // which maroto prints below the last row.
-func (l *layout) footer(r rules.Print) []core.Row {
+func (l *layout) footer(r report.Print) []core.Row {
 	st := styleCaption()
 	const numberWidth = 30
 	baseline := 2 + typeset.Millimetres(st.Size)

@@ -11,11 +11,12 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/labels"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // facts are two columns of captions and values on a panel.
-func (l *layout) facts(r rules.Print) []block {
+func (l *layout) facts(r report.Print) []block {
 	ended := "Ended"
 	if r.Run.Status == rules.StatusCompleted {
 		ended = "Completed"

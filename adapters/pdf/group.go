@@ -11,15 +11,16 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
 	"github.com/verifyd/verifyd/internal/typeset"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // cards returns the cards of a report under the headings of their groups. It checks the context between cards.
-func (l *layout) cards(ctx context.Context, r rules.Print) (sections []section, err error) {
+func (l *layout) cards(ctx context.Context, r report.Print) (sections []section, err error) {
 	n := 0
-	var add func(all []rules.ReportSection, in *rules.ReportGroup) error
-	add = func(all []rules.ReportSection, in *rules.ReportGroup) error {
+	var add func(all []report.Section, in *rules.ReportGroup) error
+	add = func(all []report.Section, in *rules.ReportGroup) error {
 		for _, s := range all {
 			switch {
 			case n == limitCards:
@@ -38,7 +39,7 @@ func (l *layout) cards(ctx context.Context, r rules.Print) (sections []section, 
 		}
 		return nil
 	}
-	if err := add(r.Sections(), nil); err != nil {
+	if err := add(report.Sections(r.Report), nil); err != nil {
 		return nil, err
 	}
 	if more := len(r.Cards) - n; more > 0 {
@@ -48,7 +49,7 @@ func (l *layout) cards(ctx context.Context, r rules.Print) (sections []section, 
 }
 
 // inOrder adds the cards of sections in the order in which they are printed.
-func inOrder(cards []rules.Card, all []rules.ReportSection) []rules.Card {
+func inOrder(cards []rules.Card, all []report.Section) []rules.Card {
 	for _, s := range all {
 		if s.Card != nil {
 			cards = append(cards, *s.Card)
@@ -233,7 +234,7 @@ func answerWord(a rules.MemberAnswer, hits int) (string, tone) {
 }
 
 // cardRounds are the rounds that asked about the answer of a visit.
-func (l *layout) cardRounds(all []rules.PrintedRound, visit int, t tone) (blocks []block) {
+func (l *layout) cardRounds(all []report.Round, visit int, t tone) (blocks []block) {
 	for _, r := range all {
 		if r.Visit != visit {
 			continue

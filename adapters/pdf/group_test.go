@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // company is a report with a form that the customer was asked for again, a group of checks, and a waterfall for each of so many
 // owners.
-func company(owners int) rules.Print {
+func company(owners int) report.Print {
 	r := sample()
 	at := func(node, label, data string, status rules.CardStatus, reason string) rules.Card {
 		return rules.Card{
@@ -25,7 +26,7 @@ func company(owners int) rules.Print {
 	details.Label, details.Data = "The company", verification.Data(`{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyer","share":50}]}`)
 	details.Visits = []rules.CardVisit{visit(1, rules.CardOK, "", `{"name":"Acme Trading","owners":[{"name":"Asha Rao","share":50},{"name":"Meera Iyr","share":50}]}`)}
 	again := rules.CardVisit{Number: 1, Status: rules.CardFailed, Reason: "The answer was not needed.", Sentences: []rules.Sentence{{Key: "not_needed"}}}
-	r.Rounds = map[verification.NodeID][]rules.PrintedRound{"details": {{
+	r.Rounds = map[verification.NodeID][]report.Round{"details": {{
 		Round: rules.Round{
 			AskedAgain: rules.AskedAgain{Round: 1, Note: "Please write the name as on the ID card.", By: "Asha Rao"}, At: details.StartedAt, Visit: 1,
 			AnsweredAt: details.CompletedAt,

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -33,7 +34,7 @@ type listed struct {
 
 // cardHits are the entries that a check found: the hits and, below them, those that an earlier
 // decision cleared, and those that the check only noted or cleared itself.
-func (l *layout) cardHits(c rules.Card, r rules.Print, t tone) (blocks []block) {
+func (l *layout) cardHits(c rules.Card, r report.Print, t tone) (blocks []block) {
 	for _, group := range hitGroups(c, r.Run.ID) {
 		for i, h := range group.hits {
 			if l.linesLeft <= 0 {
@@ -89,7 +90,7 @@ func hitGroups(c rules.Card, run verification.RunID) []hitGroup {
 
 // hit is the customer beside an entry, how they compare and, in a report for the file, what a
 // reviewer decided.
-func (l *layout) hit(head string, h listed, r rules.Print, node verification.NodeID, t tone) []block {
+func (l *layout) hit(head string, h listed, r report.Print, node verification.NodeID, t tone) []block {
 	blocks := l.hitHead(head, fmt.Sprintf("%.0f %%", 100*h.Score), t)
 	blocks = append(blocks, l.hitFacts(labels.HitRows(r.Sources[node].Asked, r.Subject, h.Hit, hitWords()), t)...)
 	if len(h.Reasons) > 0 {

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // screenedBank is the bank's report of a customer with two hits, one of whom a reviewer has decided
 // about, and an entry that the check has cleared itself.
-func screenedBank(t testing.TB, name string) rules.Print {
+func screenedBank(t testing.TB, name string) report.Print {
 	t.Helper()
 	p := bank(t)
 	p.Subject.Name = name
-	p.Sources["court"] = rules.Source{
+	p.Sources["court"] = report.Source{
 		Providers: []string{"screening"}, List: "fictional",
 		Asked: verification.DataOf(map[string]any{"name": name, "birth_date": "1961-07-01", "countries": []string{"India", "Belarus"}}),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/markdown"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -25,7 +26,7 @@ type layout struct {
 	pictures  pictures
 }
 
-func newLayout(text *typeset.Typesetter, r rules.Print) *layout {
+func newLayout(text *typeset.Typesetter, r report.Print) *layout {
 	l := &layout{text: text, markdown: markdown.New(), linesLeft: limitLines, formatter: formatter{zone: r.Zone, documents: map[string]string{}}}
 	if l.zone == nil {
 		l.zone = time.UTC
@@ -92,14 +93,14 @@ func (l *layout) word(text string, st style) typeset.Line {
 }
 
 // report returns the sections of a report. It checks the context between cards.
-func (l *layout) report(ctx context.Context, r rules.Print) ([]section, error) {
+func (l *layout) report(ctx context.Context, r report.Print) ([]section, error) {
 	title, rest := l.opening(r)
 	sections := []section{{}}
 	if len(r.Input) > 0 {
 		sections = append(sections, l.input(r))
 	}
 	sections = append(sections, section{blocks: []block{l.sectionHeading("Steps")}})
-	r.Cards = inOrder(nil, r.Sections()) // the annex numbers them alike
+	r.Cards = inOrder(nil, report.Sections(r.Report)) // the annex numbers them alike
 	cards, err := l.cards(ctx, r)
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (l *layout) sectionHeading(title string) block {
 	return b
 }
 
-func (l *layout) closing(r rules.Print) section {
+func (l *layout) closing(r report.Print) section {
 	caption := newParagraph(0, 1.8, styleCaption(), l.word("Digest of the history (SHA-256)", styleCaption()))
 	digest := newParagraph(0, caption.bottom()-0.2, styleStrong(), l.name(r.Digest, styleStrong(), contentWidth, limitNameLines)...)
 	text := "It identifies the recorded history of the run that this report was printed from"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -124,7 +125,7 @@ func TestFieldsHaveTheTitlesAndUnitsOfTheirSchemas(t *testing.T) {
 }
 
 func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
-	lines := func(r *rules.Print) {
+	lines := func(r *report.Print) {
 		for i := range 40 {
 			c := sample().Cards[2]
 			c.NodeID = verification.NodeID(fmt.Sprint(i))
@@ -134,28 +135,28 @@ func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(*rules.Print)
+		change func(*report.Print)
 		want   string
 	}{
-		{"a value", func(r *rules.Print) { r.Cards[2].Data = object(1, "k", strings.Repeat("v ", 7000)) }, "… (2,000 of 14,000 characters)"},
-		{"a reason", func(r *rules.Print) { r.Cards[2].Reason = strings.Repeat("é", 2001) }, "… (2,000 of 2,001 characters)"},
-		{"a reason of wide letters", func(r *rules.Print) { r.Cards[2].Reason = strings.Repeat("﷽", 2000) }, "﷽"},
-		{"a message", func(r *rules.Print) {
+		{"a value", func(r *report.Print) { r.Cards[2].Data = object(1, "k", strings.Repeat("v ", 7000)) }, "… (2,000 of 14,000 characters)"},
+		{"a reason", func(r *report.Print) { r.Cards[2].Reason = strings.Repeat("é", 2001) }, "… (2,000 of 2,001 characters)"},
+		{"a reason of wide letters", func(r *report.Print) { r.Cards[2].Reason = strings.Repeat("﷽", 2000) }, "﷽"},
+		{"a message", func(r *report.Print) {
 			r.Error = &rules.RunError{Code: "X", Message: strings.Repeat("漢", 9000)}
 		}, "… (2,000 of 9,000 characters)"},
-		{"a label", func(r *rules.Print) { r.Cards[2].Label = strings.Repeat("label ", 100) }, "… (300 of 600 characters)"},
-		{"a label of wide letters", func(r *rules.Print) { r.Cards[2].Label = strings.Repeat("﷽", 300) }, "…"},
-		{"names of wide letters", func(r *rules.Print) {
+		{"a label", func(r *report.Print) { r.Cards[2].Label = strings.Repeat("label ", 100) }, "… (300 of 600 characters)"},
+		{"a label of wide letters", func(r *report.Print) { r.Cards[2].Label = strings.Repeat("﷽", 300) }, "…"},
+		{"names of wide letters", func(r *report.Print) {
 			wide := strings.Repeat("﷽", 300)
 			r.Workflow.Name, r.Run.ReferenceID, r.Cards[2].Key, r.Digest = wide, wide, wide, wide
 			r.Run.ID, r.Workflow.ID, r.Cards[2].NodeID = verification.RunID(wide), verification.WorkflowID(wide), verification.NodeID(wide)
 			r.Cards[2].Label, r.Cards[2].Reason = wide, wide
 			r.Cards[2].Data = object(3, wide, wide)
 		}, "…"},
-		{"a key", func(r *rules.Print) { r.Cards[2].Data = object(2, strings.Repeat("k.", 1000), "v") }, "… (300 of 2,003 characters)"},
-		{"rows", func(r *rules.Print) { r.Cards[2].Data = object(1500, "k", "v") }, "1,000 more values are not printed here."},
+		{"a key", func(r *report.Print) { r.Cards[2].Data = object(2, strings.Repeat("k.", 1000), "v") }, "… (300 of 2,003 characters)"},
+		{"rows", func(r *report.Print) { r.Cards[2].Data = object(1500, "k", "v") }, "1,000 more values are not printed here."},
 		{"lines of a document", lines, "400 more values are not printed here."},
-		{"steps", func(r *rules.Print) {
+		{"steps", func(r *report.Print) {
 			for range 1100 {
 				r.Cards = append(r.Cards, rules.Card{Label: "x", Status: rules.CardOK})
 			}
@@ -174,7 +175,7 @@ func TestWhatExceedsALimitIsCutAndNoted(t *testing.T) {
 }
 
 func TestAnEmptyReportPrints(t *testing.T) {
-	doc := render(t, plain(t), rules.Print{})
+	doc := render(t, plain(t), report.Print{})
 	if pages := check(t, doc); pages != 1 {
 		t.Errorf("an empty report has %d pages", pages)
 	}

@@ -18,11 +18,11 @@ import (
 	"unicode/utf16"
 
 	"github.com/verifyd/verifyd/internal/typeset"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 )
 
 // titleOf is the title of a document. A browser shows it, so it has no name of a person.
-func titleOf(r rules.Print) string {
+func titleOf(r report.Print) string {
 	return strings.TrimSpace("Verification report " + plainText(r.Run.ReferenceID))
 }
 
@@ -44,7 +44,7 @@ func plainText(s string) string {
 // described adds the language, the XMP metadata, what the codes of the fonts stand for and an
 // identifier to a document of gofpdf, which has no setting for them: as an update after its
 // end, as PDF provides for changes.
-func described(doc []byte, r rules.Print, created time.Time, fonts []*typeset.Subset, compress bool) ([]byte, error) {
+func described(doc []byte, r report.Print, created time.Time, fonts []*typeset.Subset, compress bool) ([]byte, error) {
 	trailer := regexp.MustCompile(`trailer\n<<\n/Size (\d+)\n/Root (\d+) 0 R\n/Info (\d+) 0 R\n>>\nstartxref\n(\d+)\n%%EOF\n$`).FindSubmatch(doc)
 	if trailer == nil {
 		return nil, errors.New("the document has no trailer")
@@ -123,7 +123,7 @@ func deflated(content []byte) []byte {
 }
 
 // xmp returns the metadata of a document as XML.
-func xmp(r rules.Print, created time.Time) []byte {
+func xmp(r report.Print, created time.Time) []byte {
 	text := func(s string) string {
 		var b strings.Builder
 		_ = xml.EscapeText(&b, []byte(s)) // a builder does not fail

@@ -12,11 +12,12 @@ import (
 	"github.com/johnfercher/maroto/v2/pkg/consts/border"
 	"github.com/johnfercher/maroto/v2/pkg/core"
 
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
 // opening returns the blocks of the first page: up to the title of the document, and the rest.
-func (l *layout) opening(r rules.Print) (title, rest []block) {
+func (l *layout) opening(r report.Print) (title, rest []block) {
 	title = slices.Concat(l.letterhead(r.Letterhead), l.title(r))
 	blocks := slices.Concat(l.subject(r.Subject), l.facts(r))
 	if r.ForFile {
@@ -32,7 +33,7 @@ func (l *layout) opening(r rules.Print) (title, rest []block) {
 }
 
 // letterhead is the logo and the name of the tenant, above a line.
-func (l *layout) letterhead(h rules.Letterhead) []block {
+func (l *layout) letterhead(h report.Letterhead) []block {
 	if strings.TrimSpace(h.Name) == "" && h.Logo.Name == "" {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (l *layout) letterhead(h rules.Letterhead) []block {
 
 // title is the name of the document, of the workflow, and the status; in a report for the file
 // the decision instead of the status. For a redacted run it also says when data was removed.
-func (l *layout) title(r rules.Print) []block {
+func (l *layout) title(r report.Print) []block {
 	const badgeWidth = 46.0
 	name := fmt.Sprintf(fromLeft+"%s, version %d", r.Workflow.Name, r.Workflow.Version)
 	if strings.TrimSpace(r.Workflow.Name) == "" {
@@ -165,7 +166,7 @@ func (l *layout) summary(s rules.ReportSummary) block {
 
 // decision is the verdict in a report for the file: each verdict and proposal, the last one
 // first, with its person, time and notes.
-func (l *layout) decision(r rules.Print) []block {
+func (l *layout) decision(r report.Print) []block {
 	var blocks []block
 	if len(r.Judgements) == 0 {
 		word, t := decisionWord(r.Decision)
@@ -175,15 +176,15 @@ func (l *layout) decision(r rules.Print) []block {
 		word, t := decisionWord(j.Decision)
 		later := i < len(r.Judgements)-1
 		switch {
-		case j.Kind == rules.JudgementReturn && j.Decision == rules.DecisionNone:
+		case j.Kind == report.JudgementReturn && j.Decision == rules.DecisionNone:
 			word, t = "The proposal was sent back", toneNeutral()
-		case j.Kind == rules.JudgementReturn:
+		case j.Kind == report.JudgementReturn:
 			word, t = "The proposal was sent back: "+strings.ToLower(word), toneNeutral()
-		case j.Kind == rules.JudgementProposal:
+		case j.Kind == report.JudgementProposal:
 			word, t = "Proposed: "+strings.ToLower(word), toneNeutral()
 		case later:
 			word, t = "Earlier verdict: "+strings.ToLower(word), toneNeutral()
-		case i > 0 && r.Judgements[i-1].Kind == rules.JudgementProposal && r.Judgements[i-1].Person() != j.Person():
+		case i > 0 && r.Judgements[i-1].Kind == report.JudgementProposal && r.Judgements[i-1].Person() != j.Person():
 			word += ", confirmed by a second person"
 		}
 		facts := [][2]string{{"By", cmp.Or(j.By, "A client of the API")}, {"On", l.time(j.At)}}
@@ -204,7 +205,7 @@ func (l *layout) decision(r rules.Print) []block {
 }
 
 // remarks are the notes of reviewers in a report for the file, oldest first.
-func (l *layout) remarks(all []rules.Remark) (blocks []block) {
+func (l *layout) remarks(all []report.Remark) (blocks []block) {
 	for _, n := range all {
 		title := "Note"
 		if n.EscalatedTo != "" {

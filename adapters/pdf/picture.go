@@ -24,7 +24,7 @@ import (
 	"golang.org/x/image/webp"
 
 	"github.com/verifyd/verifyd/verification"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 )
 
 // Limits of pictures.
@@ -74,7 +74,7 @@ func (ps *pictures) logo(l verification.Logo) (picture, error) {
 }
 
 // document returns the picture of a document.
-func (ps *pictures) document(ctx context.Context, d rules.PrintedDocument) (picture, error) {
+func (ps *pictures) document(ctx context.Context, d report.Document) (picture, error) {
 	if d.Open == nil || ps.count >= limitPictures {
 		return picture{}, errNoPicture
 	}

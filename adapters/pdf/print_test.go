@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -53,8 +54,8 @@ func pngOf(t testing.TB, w, h int) []byte {
 	return b.Bytes()
 }
 
-func upload(id, label, mediaType string, content []byte) rules.PrintedDocument {
-	return rules.PrintedDocument{
+func upload(id, label, mediaType string, content []byte) report.Document {
+	return report.Document{
 		Document: verification.Document{
 			ID: id, Field: "field_" + id, MediaType: mediaType, Size: int64(len(content)), CreatedAt: at(90),
 			SHA256: strings.Repeat("ab", 32),
@@ -76,19 +77,19 @@ func kolkata(t testing.TB) *time.Location {
 
 // bank is the sample as a bank prints it: with a letterhead, a subject, consent, sources and
 // documents.
-func bank(t testing.TB) rules.Print {
+func bank(t testing.TB) report.Print {
 	t.Helper()
 	p := sample()
 	p.Zone = kolkata(t)
-	p.Letterhead = rules.Letterhead{Name: "Meridian Cooperative Bank", Logo: verification.NewLogo("image/png", pngOf(t, 240, 120))}
+	p.Letterhead = report.Letterhead{Name: "Meridian Cooperative Bank", Logo: verification.NewLogo("image/png", pngOf(t, 240, 120))}
 	p.Subject = rules.Subject{Name: "Ananya Iyer", BirthDate: "1988-04-12", Number: "ABCPE1234F"}
 	p.Input = verification.Data(`{"branch":"Fort","product":"savings"}`)
 	p.InputSchema = verification.Data(`{"properties":{"branch":{"title":"Branch"},"product":{"title":"Product"}}}`).Map()
-	p.Consents = []rules.Consent{{
+	p.Consents = []report.Consent{{
 		Node: "consent", Label: "Consent", Agreed: true, Language: "hi", At: at(44), SHA256: strings.Repeat("0c", 32),
 		Text: "मैं अपनी पहचान की जाँच के लिए सहमत हूँ।\nI agree that my identity is checked.",
 	}}
-	p.Sources = map[verification.NodeID]rules.Source{
+	p.Sources = map[verification.NodeID]report.Source{
 		"pan": {
 			Providers: []string{"registry", "registry_backup"}, Asked: verification.Data(`{"name":"Ananya Iyer","pan":"ABCPE1234F","dob":"1988-04-12"}`),
 		},
@@ -98,7 +99,7 @@ func bank(t testing.TB) rules.Print {
 		`"front":{"document_id":"01f1"},"geo_ok":true,"documents":{"front":{"document_id":"01f1","sha256":"` + strings.Repeat("ab", 32) + `"}}}`)
 	p.Cards[1].DataSchema = workflow.MergeSchemas(verification.Data(
 		`{"properties":{"pan":{"title":"PAN"},"dob":{"title":"Date of birth"},"front":{"title":"Front of the PAN card"},"location":{"title":"Where you are"}}}`).Map())
-	p.Documents = []rules.PrintedDocument{
+	p.Documents = []report.Document{
 		upload("01f1", "Front of the PAN card", "image/jpeg", jpegOf(t, 1200, 800)),
 		upload("01f2", "Selfie", "image/png", pngOf(t, 600, 900)),
 		upload("01f3", "Bank statement", "application/pdf", []byte("%PDF-1.4")),
@@ -107,12 +108,12 @@ func bank(t testing.TB) rules.Print {
 }
 
 // forFile is a print with a verdict, which a second person has confirmed.
-func forFile(p rules.Print, d rules.Decision) rules.Print {
+func forFile(p report.Print, d rules.Decision) report.Print {
 	p.ForFile, p.Decision = true, d
 	first := rules.Verdict{Node: "review", Decision: d, Notes: "The photo is of the same person.", By: "Asha Rao", Identity: "asha", At: at(300)}
 	second := first
 	second.Notes, second.By, second.Identity, second.At = "I agree.", "Vikram Singh", "vikram", at(400)
-	p.Judgements = []rules.Judgement{{Kind: rules.JudgementProposal, Verdict: first}, {Kind: rules.JudgementVerdict, Verdict: second}}
+	p.Judgements = []report.Judgement{{Kind: report.JudgementProposal, Verdict: first}, {Kind: report.JudgementVerdict, Verdict: second}}
 	return p
 }
 
@@ -162,7 +163,7 @@ func TestARejectionIsPrintedWithItsReason(t *testing.T) {
 
 func TestNotesArePrintedForTheFileAlone(t *testing.T) {
 	p := forFile(bank(t), rules.DecisionApprove)
-	p.Remarks = []rules.Remark{
+	p.Remarks = []report.Remark{
 		{Notes: "Called the branch.", By: "Asha Rao", At: at(310)},
 		{Notes: "Is the stamp genuine?", By: "Ravi Das", At: at(320), EscalatedTo: "Seniors"},
 	}
@@ -200,7 +201,7 @@ func TestALetterheadAndASubjectArePrinted(t *testing.T) {
 
 func TestAConsentIsPrintedWithItsText(t *testing.T) {
 	p := bank(t)
-	p.Consents = append(p.Consents, rules.Consent{Node: "consent", Text: "First line\nSecond line", At: at(50), SHA256: "5e"})
+	p.Consents = append(p.Consents, report.Consent{Node: "consent", Text: "First line\nSecond line", At: at(50), SHA256: "5e"})
 	got := text(t, render(t, plain(t), p))
 	for _, want := range []string{
 		"Answer\nAgreed\nTime\n20 Nov 2026, 14:44:47 IST\n", "I agree that my identity is checked.\n", "Language\nHindi\n",
@@ -262,7 +263,7 @@ func TestAPictureThatCannotBePrintedIsNamed(t *testing.T) {
 		"no image": func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("no image")), nil },
 	} {
 		p := sample()
-		p.Documents = []rules.PrintedDocument{upload("01f1", "Selfie", "image/jpeg", nil)}
+		p.Documents = []report.Document{upload("01f1", "Selfie", "image/jpeg", nil)}
 		p.Documents[0].Open = open
 		if got := text(t, render(t, plain(t), p)); !strings.Contains(got, "Picture\nIt is not printed") {
 			t.Errorf("%s: the document does not say so:\n%s", name, got)

@@ -25,6 +25,7 @@ import (
 	"github.com/verifyd/verifyd/internal/lru"
 	"github.com/verifyd/verifyd/internal/typeset"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -59,7 +60,7 @@ type Options struct {
 
 // Printer prints reports. It is safe for concurrent use.
 type Printer interface {
-	rules.ReportPrinter
+	report.Printer
 	// Scripts returns the names of the scripts that the printer has fonts for, and of some that it lacks.
 	Scripts() (has, lacks []string)
 }
@@ -121,7 +122,7 @@ type key struct {
 	logo       string
 }
 
-func keyOf(t verification.TenantID, p rules.Print) key {
+func keyOf(t verification.TenantID, p report.Print) key {
 	return key{
 		t, p.Run.ID, p.Digest, p.Run.RedactedAt.UnixMicro(), p.Run.RestrictedAt.UnixMicro(), p.Run.Status, p.ForFile, p.AllowMissing,
 		p.Letterhead.Name, p.Letterhead.Logo.Name,
@@ -150,7 +151,7 @@ func lacks(missing []rune) error {
 // another by at most one report. PrintReport returns ErrUnavailable if it waits
 // longer than MaxWait, ErrConflict for a report for the file with characters that no font has,
 // unless AllowMissing is set, and the error of ctx if ctx ends first.
-func (p *printer) PrintReport(ctx context.Context, t verification.TenantID, r rules.Print) ([]byte, error) {
+func (p *printer) PrintReport(ctx context.Context, t verification.TenantID, r report.Print) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("print the report of run %s: %w", r.Run.ID, err)
 	}
@@ -179,7 +180,7 @@ func (p *printer) wait(ctx context.Context, t verification.TenantID) (release fu
 
 // print makes the document and returns the shaper. A panic of a library becomes an
 // error, and its shaper is replaced.
-func (p *printer) print(ctx context.Context, s *typeset.Shaper, r rules.Print) (out []byte, err error) {
+func (p *printer) print(ctx context.Context, s *typeset.Shaper, r report.Print) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, fmt.Errorf("the library failed: %v", r)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -57,37 +58,37 @@ func TestAllElseIsPrinted(t *testing.T) {
 	failed := &rules.RunError{Code: rules.CodeCheckFailed, Check: "pan_check", Message: "The check did not pass."}
 	for _, tt := range []struct {
 		name   string
-		change func(*rules.Print)
+		change func(*report.Print)
 		want   string
 	}{
-		{"run id", func(r *rules.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
-		{"reference", func(r *rules.Print) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
-		{"status", func(r *rules.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
-		{"started", func(r *rules.Print) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "Started\n20 Nov 2026, 09:13:03 UTC"},
-		{"completed", func(r *rules.Print) { r.Run.CompletedAt = at(3600) }, "Completed\n20 Nov 2026, 10:14:03 UTC"},
-		{"workflow", func(r *rules.Print) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
-		{"workflow id", func(r *rules.Print) { r.Workflow.ID = "wf-2" }, "wf-2"},
-		{"version", func(r *rules.Print) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
-		{"version hash", func(r *rules.Print) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdefabcdef\n"},
-		{"ok", func(r *rules.Print) { r.Summary.OK = 4711 }, "4711\nOK"},
-		{"failed", func(r *rules.Print) { r.Summary.Failed = 4711 }, "4711\nFailed"},
-		{"needs review", func(r *rules.Print) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
-		{"error code", func(r *rules.Print) { r.Error = failed }, "CHECK_FAILED"},
-		{"error check", func(r *rules.Print) { r.Error = failed }, "pan_check"},
-		{"error message", func(r *rules.Print) { r.Error = failed }, "The check did not pass."},
-		{"node", func(r *rules.Print) { r.Cards[2].NodeID = "node_x" }, "node_x"},
-		{"type", func(r *rules.Print) { r.Cards[2].Type = workflow.NodeReview }, "pan\nReview\n"},
-		{"key", func(r *rules.Print) { r.Cards[2].Key = "key_x" }, "key_x"},
-		{"label", func(r *rules.Print) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
-		{"card status", func(r *rules.Print) { r.Cards[2].Status = rules.CardNeedsReview }, "FLAGGED"},
-		{"reason", func(r *rules.Print) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
-		{"card started", func(r *rules.Print) { r.Cards[2].StartedAt = at(59 - 3) }, "20 Nov 2026, 09:14:59 UTC"},
-		{"card completed", func(r *rules.Print) { r.Cards[2].CompletedAt = at(7200) }, "20 Nov 2026, 11:14:03 UTC"},
-		{"dispatches", func(r *rules.Print) { r.Cards[2].Dispatches = 99 }, "Requests\n99"},
-		{"data", func(r *rules.Print) {
+		{"run id", func(r *report.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"reference", func(r *report.Print) { r.Run.ReferenceID = "REF (1)\\2" }, "REF (1)\\2"},
+		{"status", func(r *report.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
+		{"started", func(r *report.Print) { r.Run.StartedAt = at(-60).In(time.FixedZone("IST", 19800)) }, "Started\n20 Nov 2026, 09:13:03 UTC"},
+		{"completed", func(r *report.Print) { r.Run.CompletedAt = at(3600) }, "Completed\n20 Nov 2026, 10:14:03 UTC"},
+		{"workflow", func(r *report.Print) { r.Workflow.Name = "Other name" }, "Other name, version 3"},
+		{"workflow id", func(r *report.Print) { r.Workflow.ID = "wf-2" }, "wf-2"},
+		{"version", func(r *report.Print) { r.Workflow.Version = 77 }, "Individual onboarding, version 77"},
+		{"version hash", func(r *report.Print) { r.Workflow.VersionHash = "abcdefabcdefabcdef" }, "abcdefabcdefabcdef\n"},
+		{"ok", func(r *report.Print) { r.Summary.OK = 4711 }, "4711\nOK"},
+		{"failed", func(r *report.Print) { r.Summary.Failed = 4711 }, "4711\nFailed"},
+		{"needs review", func(r *report.Print) { r.Summary.NeedsReview = 4711 }, "4711\nFlagged"},
+		{"error code", func(r *report.Print) { r.Error = failed }, "CHECK_FAILED"},
+		{"error check", func(r *report.Print) { r.Error = failed }, "pan_check"},
+		{"error message", func(r *report.Print) { r.Error = failed }, "The check did not pass."},
+		{"node", func(r *report.Print) { r.Cards[2].NodeID = "node_x" }, "node_x"},
+		{"type", func(r *report.Print) { r.Cards[2].Type = workflow.NodeReview }, "pan\nReview\n"},
+		{"key", func(r *report.Print) { r.Cards[2].Key = "key_x" }, "key_x"},
+		{"label", func(r *report.Print) { r.Cards[2].Label = "Label x" }, "3.\nLabel x"},
+		{"card status", func(r *report.Print) { r.Cards[2].Status = rules.CardNeedsReview }, "FLAGGED"},
+		{"reason", func(r *report.Print) { r.Cards[2].Reason = "Reason x." }, "Reason x."},
+		{"card started", func(r *report.Print) { r.Cards[2].StartedAt = at(59 - 3) }, "20 Nov 2026, 09:14:59 UTC"},
+		{"card completed", func(r *report.Print) { r.Cards[2].CompletedAt = at(7200) }, "20 Nov 2026, 11:14:03 UTC"},
+		{"dispatches", func(r *report.Print) { r.Cards[2].Dispatches = 99 }, "Requests\n99"},
+		{"data", func(r *report.Print) {
 			r.Cards[2].Data = verification.Data(`{"a":{"b":1.2345678901234568e+16}}`)
 		}, "A › B\n12345678901234568"},
-		{"digest", func(r *rules.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"digest", func(r *report.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := sample()
@@ -120,13 +121,13 @@ func TestACachedReportIsThatOfItsHistoryAndStatus(t *testing.T) {
 	render(t, p, sample())
 	for _, c := range []struct {
 		name   string
-		change func(*rules.Print)
+		change func(*report.Print)
 		want   string
 	}{
-		{"digest", func(r *rules.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
-		{"status", func(r *rules.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
-		{"run", func(r *rules.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
-		{"redaction", func(r *rules.Print) { r.Run.RedactedAt, r.Run.ReferenceID = time.Unix(1, 0), rules.RedactedReference }, rules.RedactedReference},
+		{"digest", func(r *report.Print) { r.Digest = "0123456789abcdef" }, "digest 0123456789ab\n"},
+		{"status", func(r *report.Print) { r.Run.Status = rules.StatusExpired }, "EXPIRED"},
+		{"run", func(r *report.Print) { r.Run.ID = "0191-other" }, "Run 0191-other"},
+		{"redaction", func(r *report.Print) { r.Run.RedactedAt, r.Run.ReferenceID = time.Unix(1, 0), rules.RedactedReference }, rules.RedactedReference},
 	} {
 		r := sample()
 		c.change(&r)
@@ -167,9 +168,9 @@ func TestTheDatesAreTheReports(t *testing.T) {
 	running := sample()
 	running.Run.CompletedAt = time.Time{}
 	for _, tt := range []struct {
-		report rules.Print
+		report report.Print
 		want   string
-	}{{r, "20261120092055"}, {running, "20261120091403"}, {rules.Print{}, "19700101000000"}} {
+	}{{r, "20261120092055"}, {running, "20261120091403"}, {report.Print{}, "19700101000000"}} {
 		doc := string(render(t, p, tt.report))
 		for _, date := range []string{"/CreationDate (D:", "/ModDate (D:"} {
 			if !strings.Contains(doc, date+tt.want+")") {
@@ -242,7 +243,7 @@ func TestConcurrentReportsAreLimited(t *testing.T) {
 }
 
 // busy is a printer whose only slot is in use until the test ends.
-func busy(t *testing.T, o pdf.Options, before ...rules.Print) pdf.Printer {
+func busy(t *testing.T, o pdf.Options, before ...report.Print) pdf.Printer {
 	o.Concurrent = 1
 	p := printer(t, o)
 	for _, r := range before {

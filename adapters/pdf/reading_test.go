@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -90,7 +91,7 @@ func TestAnotherReaderReadsEachName(t *testing.T) {
 			data[name] = norm.NFD.String(name)
 		}
 		r := sample()
-		r.Subject, r.Letterhead = rules.Subject{Name: names[0]}, rules.Letterhead{Name: names[len(names)-1]}
+		r.Subject, r.Letterhead = rules.Subject{Name: names[0]}, report.Letterhead{Name: names[len(names)-1]}
 		r.Cards[2].Data, r.Cards[2].Label, r.Cards[2].Reason = verification.DataOf(data), names[0], strings.Join(names, "\n")
 		got := norm.NFC.String(strings.Join(strings.Fields(read(render(t, plain(t), r))), " "))
 		for _, name := range names {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/pdf"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -31,7 +32,7 @@ func at(second int) time.Time {
 }
 
 // sample returns the report of a run of five steps that a reviewer approved.
-func sample() rules.Print {
+func sample() report.Print {
 	card := func(node, kind, key, label, reason, data string, from, to, dispatches int) rules.Card {
 		return rules.Card{
 			NodeID: verification.NodeID(node), Type: workflow.NodeType(kind), Key: key, Label: label,
@@ -39,7 +40,7 @@ func sample() rules.Print {
 			Dispatches: dispatches, Data: verification.Data(data),
 		}
 	}
-	return rules.Print{Report: rules.Report{
+	return report.Print{Report: rules.Report{
 		Run: rules.ReportRun{
 			ID: "0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", ReferenceID: "LOAN-2026-004217",
 			Status: rules.StatusCompleted, StartedAt: at(0), CompletedAt: at(412),
@@ -70,7 +71,7 @@ func sample() rules.Print {
 }
 
 // with returns the sample with another reason of its third card, and another digest.
-func with(text string) rules.Print {
+func with(text string) report.Print {
 	r := sample()
 	r.Cards[2].Reason = text
 	r.Digest = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
@@ -102,7 +103,7 @@ func plain(t testing.TB) pdf.Printer {
 	return p
 }
 
-func render(t testing.TB, p pdf.Printer, r rules.Print) []byte {
+func render(t testing.TB, p pdf.Printer, r report.Print) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -18,7 +19,7 @@ func visit(number int, status rules.CardStatus, reason, data string) rules.CardV
 }
 
 // looped is the sample with a check whose first visit had a hit.
-func looped() rules.Print {
+func looped() report.Print {
 	r := sample()
 	r.Summary = rules.ReportSummary{OK: 4, NeedsReview: 1}
 	c := &r.Cards[3]
@@ -75,7 +76,7 @@ func TestThePrintedReportIsTheSameAfterAVerdict(t *testing.T) {
 		{At: at(2), Fact: rules.Completed{Node: "done", Outcome: "approved"}},
 	}
 	printed := func(history []rules.Event) []byte {
-		r := rules.Print{Report: rules.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))}
+		r := report.Print{Report: rules.MakePrint("0191f3c0-7a11-7c2e-9b52-6f0a4c1d2e3f", history, at(9))}
 		r.Digest = sample().Digest // it is over the history, so it differs
 		return render(t, plain(t), r)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
@@ -181,7 +182,7 @@ type personConsent struct {
 
 func (r personRun) consents() []personConsent {
 	all := []personConsent{}
-	for _, c := range rules.Consents(r.definition, r.history) {
+	for _, c := range report.Consents(r.definition, r.history) {
 		all = append(all, personConsent{c.At, c.Node, c.Label, c.Text, c.Language, c.Agreed, c.SHA256})
 	}
 	return all

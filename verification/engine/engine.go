@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/internal/uploadrate"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine/internal/runner"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -44,7 +45,7 @@ type Ports struct {
 	Clock verification.Clock
 	NewID verification.NewID
 	// Printer prints reports; without one, PrintReport returns ErrUnavailable.
-	Printer rules.ReportPrinter
+	Printer report.Printer
 	// Notifier notifies clients that runs are over; without one, no notice is sent.
 	Notifier rules.Notifier
 	// Documents stores what customers upload; without it, uploads fail with ErrUnavailable.

@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -454,7 +455,7 @@ nodes:
 // text is a printer of your own; adapters/pdf is one that prints PDF files.
 type text struct{}
 
-func (text) PrintReport(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
+func (text) PrintReport(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
 	return fmt.Appendf(nil, "%s: %s", r.Run.ReferenceID, r.Run.Status), nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -212,7 +213,7 @@ func TestReportsAreUnavailableWithoutAPrinter(t *testing.T) {
 
 func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r rules.Print) ([]byte, error) {
+		PrintReportFunc: func(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
 			return []byte(r.Run.Status), nil
 		},
 	}
@@ -238,7 +239,7 @@ func TestAReportIsPrintedOnceTheRunIsOver(t *testing.T) {
 
 func TestAPrintHasTheLetterheadAndTheDocuments(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, report.Print) ([]byte, error) { return nil, nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
 		p.Printer, p.Documents, p.Sanitize = printer, newDocuments(), unchanged

@@ -9,7 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
-	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -46,9 +46,9 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	describe := e.describer(t)
 	run := h.run
 	if !forFile {
-		run = run.WithoutVerdicts()
+		run = report.WithoutVerdicts(run)
 	}
-	p := run.Print(program, h.events, h.at, t, describe, forFile)
+	p := report.Of(run, program, h.events, h.at, t, describe, forFile)
 	p.AllowMissing = allowMissing
 	p.Subject = facts.SubjectOf(program, run)
 	p.Zone = e.location(h.run.Started.Zone)
@@ -69,7 +69,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 }
 
 // letterhead returns the name and the logo of a tenant; nothing of one that is not stored.
-func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l rules.Letterhead, err error) {
+func (e *Engine) letterhead(ctx context.Context, t verification.TenantID) (l report.Letterhead, err error) {
 	tenant, err := e.store.Tenant(ctx, t)
 	if err == nil && tenant.Logo.Name != "" {
 		l.Logo, err = tablesOf(e).Logo(ctx, t)

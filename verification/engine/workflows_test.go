@@ -14,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -103,7 +104,7 @@ func TestADefinitionMustMatchItsProviders(t *testing.T) {
 
 func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, report.Print) ([]byte, error) { return nil, nil },
 	}
 	var provider *described
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
@@ -135,7 +136,7 @@ func TestAStoredVersionRunsWhateverItsProviderDescribes(t *testing.T) {
 
 func TestAPrintedFormHasItsLabels(t *testing.T) {
 	printer := &mock.ReportPrinterMock{
-		PrintReportFunc: func(context.Context, verification.TenantID, rules.Print) ([]byte, error) { return nil, nil },
+		PrintReportFunc: func(context.Context, verification.TenantID, report.Print) ([]byte, error) { return nil, nil },
 	}
 	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) { p.Printer = printer })
 	w := k.Apply(workflow.Definition{Workflow: "form", Name: "Form", Start: "details", Nodes: map[verification.NodeID]workflow.Node{

@@ -27,3 +27,9 @@ func (v Review) WithBrief(s Subject, differing []Differing) Review {
 	}
 	return v
 }
+
+// Subject is whom a run is about. A field that is not given is empty.
+type Subject struct {
+	Name, BirthDate, Number string
+	Portrait                string // the id of a document of the run that is an image
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -385,13 +386,13 @@ func TestAPrintForTheFileHasTheNotes(t *testing.T) {
 	j := inReview(t, flows.DeskFlow()).noted("called").toTeam("seniors").approve("").noted("told")
 	none := func(string) verification.ProviderDescription { return verification.ProviderDescription{} }
 	var got []string
-	for _, r := range j.run.Print(j.program, j.history, j.now, flows.TenantID, none, true).Remarks {
+	for _, r := range report.Of(j.run, j.program, j.history, j.now, flows.TenantID, none, true).Remarks {
 		got = append(got, strings.TrimSpace(r.By+" "+r.Notes+" "+r.EscalatedTo))
 	}
 	if want := "Asha called, Asha look seniors, Asha told"; strings.Join(got, ", ") != want {
 		t.Errorf("remarks = %q, want %s", got, want)
 	}
-	if p := j.run.WithoutVerdicts().Print(j.program, j.history, j.now, flows.TenantID, none, false); p.Remarks != nil {
+	if p := report.Of(report.WithoutVerdicts(j.run), j.program, j.history, j.now, flows.TenantID, none, false); p.Remarks != nil {
 		t.Errorf("the report has the remarks %+v", p.Remarks)
 	}
 }

@@ -49,6 +49,6 @@
 //
 // # Ports
 //
-// [Notifier] and [ReportPrinter] are the ports that need what this package knows. The ports of the store
-// are in package store.
+// [Notifier] is the port that needs what this package knows. The ports of the store are in package store, and [Report] is
+// printed by package report.
 package rules

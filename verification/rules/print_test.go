@@ -6,13 +6,14 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // printed returns the print of a journey's run, with the same description for each provider.
-func printed(j *journey, d verification.ProviderDescription, forFile bool) rules.Print {
-	return j.run.Print(j.program, j.history, j.now, flows.TenantID, func(string) verification.ProviderDescription { return d }, forFile)
+func printed(j *journey, d verification.ProviderDescription, forFile bool) report.Print {
+	return report.Of(j.run, j.program, j.history, j.now, flows.TenantID, func(string) verification.ProviderDescription { return d }, forFile)
 }
 
 func TestAConsentIsPrintedAsItWasShown(t *testing.T) {
@@ -103,7 +104,7 @@ func TestARunWithoutVerdictsHasNoDataOfReviews(t *testing.T) {
 		return data, other
 	}
 	before, others := reviews(j.run)
-	if after, left := reviews(j.run.WithoutVerdicts()); before == 0 || after != 0 || left != others {
+	if after, left := reviews(report.WithoutVerdicts(j.run)); before == 0 || after != 0 || left != others {
 		t.Errorf("%d of %d reviews and %d of %d other steps have data, want none and all", after, before, left, others)
 	}
 	if again, _ := reviews(j.run); again != before {
@@ -126,7 +127,7 @@ func TestOnlyAPrintForTheFileHasVerdicts(t *testing.T) {
 		}
 	}
 	p = printed(j, verification.ProviderDescription{}, true)
-	if len(p.Judgements) != 2 || p.Judgements[0].Kind != rules.JudgementProposal || p.Judgements[1].Kind != rules.JudgementVerdict ||
+	if len(p.Judgements) != 2 || p.Judgements[0].Kind != report.JudgementProposal || p.Judgements[1].Kind != report.JudgementVerdict ||
 		p.Judgements[1].Identity != "vikram" || p.Decision != rules.DecisionApprove {
 		t.Errorf("the print for the file has %+v, %s", p.Judgements, p.Decision)
 	}
@@ -155,7 +156,7 @@ func TestAPrintHasGroupsAndRoundsInWords(t *testing.T) {
 	j := atReview(t).do(askAgain("name")).cancel()
 	for forFile, by := range map[bool]string{false: "", true: "asha"} {
 		p := printed(j, verification.ProviderDescription{}, forFile)
-		want := []rules.PrintedRound{{ReasonLabels: []string{"The picture is blurred."}, FieldLabels: []string{"name"}}}
+		want := []report.Round{{ReasonLabels: []string{"The picture is blurred."}, FieldLabels: []string{"name"}}}
 		want[0].Round = p.Cards[1].Rounds[0]
 		equal(t, "the rounds", p.Rounds["details"], want)
 		if want[0].By != by {

@@ -5,6 +5,7 @@ package rules
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -206,6 +207,41 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 		}
 	}
 	return report
+}
+
+// MakePrint returns the report of a history as it is printed: of a verdict it shows only
+// that the run went on, and of corrections not who recorded them. Its cards are as on a run without a verdict, a card of a review
+// has no completion time, and the fields that are never printed are zero.
+func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
+	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
+	r.Flags, r.Unscreened, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, nil, "", time.Time{}, Verdict{}, "", nil
+	nameless(r.InputCorrections)
+	for i := range r.Cards {
+		c := &r.Cards[i]
+		nameless(c.Corrections)
+		c.Rounds = slices.Clone(c.Rounds)
+		for j := range c.Rounds {
+			c.Rounds[j].By, c.Rounds[j].Identity = "", ""
+		}
+		for j := range c.Visits {
+			c.Visits[j].Rescreened, c.Visits[j].HitDecisions = nil, nil
+		}
+		if c.Rescreened, c.HitDecisions, c.Cleared = nil, nil, nil; c.Type != workflow.NodeReview {
+			continue
+		}
+		c.CompletedAt = time.Time{}
+		for j := range c.Visits {
+			c.Visits[j].CompletedAt = time.Time{}
+		}
+	}
+	return r
+}
+
+// nameless removes who recorded the corrections.
+func nameless(all []Correction) {
+	for i := range all {
+		all[i].By = ""
+	}
 }
 
 // card returns the card of a step without its earlier visits. A verdict adds a sentence to

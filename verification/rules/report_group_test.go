@@ -9,6 +9,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -17,8 +18,8 @@ import (
 func (j *journey) outline() string {
 	r := j.report()
 	r.Groups = j.run.AsOf(j.now).ReportGroups(j.program.Version.Definition)
-	var write func(s rules.ReportSection) string
-	write = func(s rules.ReportSection) string {
+	var write func(s report.Section) string
+	write = func(s report.Section) string {
 		if s.Card != nil {
 			return string(s.Card.NodeID)
 		}
@@ -32,7 +33,7 @@ func (j *journey) outline() string {
 		return fmt.Sprintf("%s %s (%s) [%s]", s.Group.Label, s.Group.Status, strings.Join(members, ", "), strings.Join(under, " "))
 	}
 	var all []string
-	for _, s := range r.Sections() {
+	for _, s := range report.Sections(r) {
 		all = append(all, write(s))
 	}
 	return strings.Join(all, "; ")
@@ -111,8 +112,8 @@ func TestEveryCardOfEveryRecordedHistoryIsInOneSection(t *testing.T) {
 		r := rules.MakeReport("", history, history[len(history)-1].At)
 		r.Groups = run.ReportGroups(workflow.Definition{})
 		var cards, want []verification.NodeID
-		var add func(all []rules.ReportSection)
-		add = func(all []rules.ReportSection) {
+		var add func(all []report.Section)
+		add = func(all []report.Section) {
 			for _, s := range all {
 				if s.Card != nil {
 					cards = append(cards, s.Card.NodeID)
@@ -120,7 +121,7 @@ func TestEveryCardOfEveryRecordedHistoryIsInOneSection(t *testing.T) {
 				add(s.Under)
 			}
 		}
-		add(r.Sections())
+		add(report.Sections(r))
 		for _, c := range r.Cards {
 			want = append(want, c.NodeID)
 		}

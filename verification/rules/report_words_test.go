@@ -11,6 +11,7 @@ import (
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -129,10 +130,10 @@ func TestAPrintSaysNothingOfDecisionsOnHits(t *testing.T) {
 	for _, forFile := range []bool{true, false} {
 		run := decided.run
 		if !forFile {
-			run = run.WithoutVerdicts()
+			run = report.WithoutVerdicts(run)
 		}
 		want := map[bool]rules.GroupStatus{true: rules.GroupMet, false: rules.GroupFlagged}[forFile]
-		if got := run.Print(decided.program, decided.history, decided.now, flows.TenantID, describe, forFile).Groups[0].Status; got != want {
+		if got := report.Of(run, decided.program, decided.history, decided.now, flows.TenantID, describe, forFile).Groups[0].Status; got != want {
 			t.Errorf("for the file %v: the group is %s, want %s", forFile, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/internal/jsontext"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -51,4 +52,20 @@ func (s Step) ListVersion() string {
 func (r Run) RequestAgain(p workflow.Program, t verification.TenantID, node verification.NodeID) (verification.CheckRequest, error) {
 	step, _ := r.Step(node)
 	return r.Request(p, t, Wait{Node: node, Dispatch: step.Dispatches})
+}
+
+// Asked returns what a check of a run was asked: its `with`, in the order of the definition,
+// with the values of the run as they are now. It is nil if the check has none, or if it cannot
+// be rendered.
+func (r Run) Asked(p workflow.Program, t verification.TenantID, node verification.NodeID) verification.Data {
+	request, err := r.RequestAgain(p, t, node)
+	if err != nil {
+		return nil // its values were of an earlier visit, or of a verdict
+	}
+	asked, err := verification.NewData(request.With)
+	if err != nil {
+		return nil
+	}
+	n, _ := p.Node(node)
+	return jsontext.Ordered(asked, jsontext.Names(n.With))
 }

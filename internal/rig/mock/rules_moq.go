@@ -5,88 +5,9 @@ package mock
 
 import (
 	"context"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"sync"
 )
-
-// Ensure, that ReportPrinterMock does implement rules.ReportPrinter.
-// If this is not the case, regenerate this file with moq.
-var _ rules.ReportPrinter = &ReportPrinterMock{}
-
-// ReportPrinterMock is a mock implementation of rules.ReportPrinter.
-//
-//	func TestSomethingThatUsesReportPrinter(t *testing.T) {
-//
-//		// make and configure a mocked rules.ReportPrinter
-//		mockedReportPrinter := &ReportPrinterMock{
-//			PrintReportFunc: func(ctx context.Context, t verification.TenantID, p rules.Print) ([]byte, error) {
-//				panic("mock out the PrintReport method")
-//			},
-//		}
-//
-//		// use mockedReportPrinter in code that requires rules.ReportPrinter
-//		// and then make assertions.
-//
-//	}
-type ReportPrinterMock struct {
-	// PrintReportFunc mocks the PrintReport method.
-	PrintReportFunc func(ctx context.Context, t verification.TenantID, p rules.Print) ([]byte, error)
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// PrintReport holds details about calls to the PrintReport method.
-		PrintReport []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// P is the p argument value.
-			P rules.Print
-		}
-	}
-	lockPrintReport sync.RWMutex
-}
-
-// PrintReport calls PrintReportFunc.
-func (mock *ReportPrinterMock) PrintReport(ctx context.Context, t verification.TenantID, p rules.Print) ([]byte, error) {
-	if mock.PrintReportFunc == nil {
-		panic("ReportPrinterMock.PrintReportFunc: method is nil but ReportPrinter.PrintReport was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		P   rules.Print
-	}{
-		Ctx: ctx,
-		T:   t,
-		P:   p,
-	}
-	mock.lockPrintReport.Lock()
-	mock.calls.PrintReport = append(mock.calls.PrintReport, callInfo)
-	mock.lockPrintReport.Unlock()
-	return mock.PrintReportFunc(ctx, t, p)
-}
-
-// PrintReportCalls gets all the calls that were made to PrintReport.
-// Check the length with:
-//
-//	len(mockedReportPrinter.PrintReportCalls())
-func (mock *ReportPrinterMock) PrintReportCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	P   rules.Print
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		P   rules.Print
-	}
-	mock.lockPrintReport.RLock()
-	calls = mock.calls.PrintReport
-	mock.lockPrintReport.RUnlock()
-	return calls
-}
 
 // Ensure, that NotifierMock does implement rules.Notifier.
 // If this is not the case, regenerate this file with moq.

@@ -5,6 +5,7 @@ package jsontext
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -188,4 +189,45 @@ func escaped(text string, i int) int64 {
 		return int64(unit)
 	}
 	return -1
+}
+
+// Names returns the names of the fields of the object at a path, in their order.
+func Names(d []byte, path ...string) (names []string) {
+	Each(d, func(name, value []byte) {
+		switch {
+		case len(path) == 0:
+			names = append(names, string(name))
+		case string(name) == path[0] && strings.HasPrefix(string(value), "{"):
+			names = Names(value, path[1:]...)
+		}
+	})
+	return names
+}
+
+// Ordered returns the object with the fields of those names first, in their order.
+func Ordered(d []byte, names []string) []byte {
+	if len(d) == 0 || len(names) == 0 || !json.Valid(d) || d[0] != '{' {
+		return d
+	}
+	values, rest := map[string]string{}, []string(nil)
+	Each(d, func(name, value []byte) {
+		if _, twice := values[string(name)]; !twice && !slices.Contains(names, string(name)) {
+			rest = append(rest, string(name))
+		}
+		values[string(name)] = string(value)
+	})
+	var fields []string
+	for _, name := range slices.Concat(names, rest) {
+		value, ok := values[name]
+		if !ok {
+			continue
+		}
+		delete(values, name)
+		key, err := Encode(name)
+		if err != nil {
+			return d // texts always encode
+		}
+		fields = append(fields, string(key)+":"+value)
+	}
+	return []byte("{" + strings.Join(fields, ",") + "}")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/report"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -40,7 +41,7 @@ func partsOf(s shell.Session, rec desk.RunRecord, cards []cardView) (parts []par
 	for i := range cards {
 		views[cards[i].Node] = &cards[i]
 	}
-	for _, section := range rec.Report.Sections() {
+	for _, section := range report.Sections(rec.Report) {
 		parts = append(parts, partOf(s, section, nil, views))
 	}
 	return parts
@@ -63,7 +64,7 @@ func (v *runView) sort(parts []partView) {
 	}
 }
 
-func partOf(s shell.Session, section rules.ReportSection, in *rules.ReportGroup, views map[verification.NodeID]*cardView) partView {
+func partOf(s shell.Session, section report.Section, in *rules.ReportGroup, views map[verification.NodeID]*cardView) partView {
 	if section.Card != nil {
 		card := views[section.Card.NodeID]
 		if in != nil {
