@@ -46,7 +46,8 @@ func (e *Engine) Redact(ctx context.Context, t verification.TenantID, id verific
 		}
 		after := rules.Fold(id, redacted)
 		c := redaction(after, redacted, h.run.ScreenedLists(), e.now())
-		if c.WorkflowRevision = revision; told {
+		c.WorkflowRevision = revision
+		if told {
 			c.Work[store.WorkKey{Kind: store.WorkAnnounce, Seq: len(redacted)}] = e.now()
 		}
 		c.Audit = auditOf(ctx, ref, len(h.events), redacted[len(h.events):])
