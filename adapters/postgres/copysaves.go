@@ -28,8 +28,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	for _, r := range records {
 		var err error
 		switch r := r.(type) {
-		case store.TenantRecord, store.AccountRecord, store.RetentionMarkRecord:
-			err = s.Change(ctx, []store.Record{r})
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
@@ -59,7 +57,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 		case store.LedgerRecord:
 			err = s.saveLedgerRecord(ctx, r)
 		default:
-			err = fmt.Errorf("unknown record %T", r)
+			err = s.Change(ctx, []store.Record{r})
 		}
 		if err != nil {
 			return pgerror.Translate("save a record", err)

@@ -12,8 +12,8 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// RowStore is the part of a driver that keeps the rows of small tables: records of the kinds RecordTenant, RecordAccount and
-// RecordRetentionMark. [Tables] says what the rows mean. The logo of a TenantRecord has its content only from Row with RecordLogo.
+// RowStore is the part of a driver that keeps the rows of small tables: records of the kinds of which IsRow.
+// [Tables] says what the rows mean. The logo of a TenantRecord has its content only from Row with RecordLogo.
 type RowStore interface {
 	// Row returns the row of a kind with a key, or ErrNotFound.
 	Row(ctx context.Context, kind RecordKind, key string) (Record, error)
@@ -34,8 +34,11 @@ func TenantOf(row Record) verification.TenantID {
 }
 
 // Changed returns what is kept of a row that is saved in place of another one, which is nil for none. It returns
-// ErrInvalid for a tenant's id, and ClientTaken if the rows are of two tenants.
+// ErrInvalid for a tenant's id and a record that is no row, and ClientTaken if the rows are of two tenants.
 func Changed(kept, row Record) (Record, error) {
+	if !IsRow(KindOf(row)) {
+		return nil, noRow()
+	}
 	if kept != nil && TenantOf(kept) != TenantOf(row) {
 		return nil, ClientTaken()
 	}
@@ -170,15 +173,24 @@ func as[R Record](row Record) (R, error) {
 	return r, nil
 }
 
-// DecodeRow returns the record of a small table that decode decodes; ErrInvalid for another kind.
+// IsRow reports whether records of a kind are rows of a small table.
+func IsRow(kind RecordKind) bool { return rowDecoders()[kind] != nil }
+
+// DecodeRow returns the row of a kind that decode decodes; ErrInvalid for a kind that is not of rows.
 func DecodeRow(kind RecordKind, decode func(into any) error) (Record, error) {
-	row, ok := map[RecordKind]func(func(into any) error) (Record, error){
-		RecordTenant: decodeRow[TenantRecord], RecordAccount: decodeRow[AccountRecord], RecordRetentionMark: decodeRow[RetentionMarkRecord],
-	}[kind]
-	if !ok {
-		return nil, verification.Invalid("kind", "it is no small table")
+	if !IsRow(kind) {
+		return nil, noRow()
 	}
-	return row(decode)
+	return rowDecoders()[kind](decode)
+}
+
+func noRow() error { return verification.Invalid("kind", "it is no small table") }
+
+// rowDecoders has the kinds of rows.
+func rowDecoders() map[RecordKind]func(decode func(into any) error) (Record, error) {
+	return map[RecordKind]func(func(into any) error) (Record, error){
+		RecordTenant: decodeRow[TenantRecord], RecordAccount: decodeRow[AccountRecord], RecordRetentionMark: decodeRow[RetentionMarkRecord],
+	}
 }
 
 func decodeRow[R Record](decode func(into any) error) (Record, error) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/verifyd/verifyd/internal/memory/memstore"
@@ -85,17 +86,38 @@ func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
 // recordSaved is a record of a store. One of its fields is set.
 type recordSaved struct {
 	Rest           int                         `json:"rest"` // versions in the records that follow
-	Tenant         *verification.Tenant        `json:"tenant"`
-	Account        *verification.Account       `json:"account"`
+	Row            rowSaved                    `json:"row"`
 	Workflow       *store.WorkflowRecord       `json:"workflow"`
 	Run            *runSaved                   `json:"run"`
 	Measure        *store.MeasureRecord        `json:"measure"`
 	IdempotencyKey *store.IdempotencyKeyRecord `json:"idempotency_key"`
 	Delivery       *store.DeliveryRecord       `json:"delivery"`
 	Pass           *store.RescreenPass         `json:"pass"`
-	RetentionMark  *store.RetentionMark        `json:"retention_mark"`
 	Audit          *store.AuditEntry           `json:"audit"`
 	Ledger         *store.LedgerRecord         `json:"ledger"`
+
+	// Builds before Row saved rows so.
+	Tenant        *verification.Tenant  `json:"tenant"`
+	Account       *verification.Account `json:"account"`
+	RetentionMark *store.RetentionMark  `json:"retention_mark"`
+}
+
+// rowSaved is a row of a small table. Its JSON has its kind as the name.
+type rowSaved struct{ store.Record }
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (r rowSaved) MarshalJSONTo(to *jsontext.Encoder) error {
+	return json.MarshalEncode(to, map[store.RecordKind]store.Record{store.KindOf(r.Record): r.Record})
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (r *rowSaved) UnmarshalJSONFrom(from *jsontext.Decoder) error {
+	var row map[store.RecordKind]jsontext.Value // with one entry
+	err := json.UnmarshalDecode(from, &row)
+	for kind, value := range row {
+		r.Record, err = store.DecodeRow(kind, func(into any) error { return json.Unmarshal(value, into, from.Options()) })
+	}
+	return err
 }
 
 // runSaved is a memstore.RunState.
@@ -173,11 +195,10 @@ func (r runSaved) state() memstore.RunState {
 }
 
 func newRecordSaved(r store.Record) (saved recordSaved, err error) {
+	if store.IsRow(store.KindOf(r)) {
+		return recordSaved{Row: rowSaved{r}}, nil
+	}
 	switch r := r.(type) {
-	case store.TenantRecord:
-		saved.Tenant = &r.Tenant
-	case store.AccountRecord:
-		saved.Account = &r.Account
 	case store.WorkflowRecord:
 		saved.Workflow = &r
 	case store.RunRecord: // see entriesOf
@@ -190,8 +211,6 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.Delivery = &r
 	case store.PassRecord:
 		saved.Pass = &r.Pass
-	case store.RetentionMarkRecord:
-		saved.RetentionMark = &r.Mark
 	case store.AuditRecord:
 		saved.Audit = &r.Entry
 	case store.LedgerRecord:
@@ -202,32 +221,39 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 	return saved, err
 }
 
-func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
-	var saved store.Record
+// record returns the record, unless it is of a run.
+func (r recordSaved) record() store.Record {
 	switch {
-	case r.Run != nil:
-		return memstore.ReplaceRun(ctx, m, r.Run.state())
-	case r.Tenant != nil:
-		saved = store.TenantRecord{Tenant: *r.Tenant}
-	case r.Account != nil:
-		saved = store.AccountRecord{Account: *r.Account}
 	case r.Workflow != nil:
-		saved = *r.Workflow
+		return *r.Workflow
 	case r.Measure != nil:
-		saved = *r.Measure
+		return *r.Measure
 	case r.IdempotencyKey != nil:
-		saved = *r.IdempotencyKey
+		return *r.IdempotencyKey
 	case r.Delivery != nil:
-		saved = *r.Delivery
+		return *r.Delivery
 	case r.Pass != nil:
-		saved = store.PassRecord{Pass: *r.Pass}
-	case r.RetentionMark != nil:
-		saved = store.RetentionMarkRecord{Mark: *r.RetentionMark}
+		return store.PassRecord{Pass: *r.Pass}
 	case r.Audit != nil:
-		saved = store.AuditRecord{Entry: *r.Audit}
+		return store.AuditRecord{Entry: *r.Audit}
 	case r.Ledger != nil:
-		saved = *r.Ledger
-	default:
+		return *r.Ledger
+	case r.Tenant != nil:
+		return store.TenantRecord{Tenant: *r.Tenant}
+	case r.Account != nil:
+		return store.AccountRecord{Account: *r.Account}
+	case r.RetentionMark != nil:
+		return store.RetentionMarkRecord{Mark: *r.RetentionMark}
+	}
+	return r.Row.Record
+}
+
+func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
+	if r.Run != nil {
+		return memstore.ReplaceRun(ctx, m, r.Run.state())
+	}
+	saved := r.record()
+	if saved == nil {
 		return errors.New("it has no record")
 	}
 	return m.SaveRecords(ctx, []store.Record{saved})

@@ -129,28 +129,28 @@ func (l lostNames) add(d Damage, f *frame) {
 	}
 	switch r := decoded.(type) {
 	case accountSaved:
-		l.addRecord(recordSaved{Account: &r.Account})
+		l.addRecord(store.AccountRecord(r))
 	case tenantSaved:
-		l.addRecord(recordSaved{Tenant: &r.Tenant})
+		l.addRecord(store.TenantRecord(r))
 	case workflowSaved:
-		l.addRecord(recordSaved{Workflow: &store.WorkflowRecord{Workflow: r.Workflow}})
+		l.addRecord(store.WorkflowRecord{Workflow: r.Workflow})
 	case recordSaved:
-		l.addRecord(r)
+		l.addRecord(r.record())
 	case rowsSaved:
 		for _, saved := range r.Rows {
-			l.addRecord(saved)
+			l.addRecord(saved.record())
 		}
 	}
 }
 
-func (l lostNames) addRecord(saved recordSaved) {
-	switch {
-	case saved.Account != nil:
-		l.accounts[saved.Account.ClientID] = saved.Account.Disabled
-	case saved.Tenant != nil:
-		l.tenants[saved.Tenant.Name] = true
-	case saved.Workflow != nil:
-		l.workflows[saved.Workflow.Workflow.Slug] = true
+func (l lostNames) addRecord(r store.Record) {
+	switch r := r.(type) {
+	case store.AccountRecord:
+		l.accounts[r.Account.ClientID] = r.Account.Disabled
+	case store.TenantRecord:
+		l.tenants[r.Tenant.Name] = true
+	case store.WorkflowRecord:
+		l.workflows[r.Workflow.Slug] = true
 	}
 }
 

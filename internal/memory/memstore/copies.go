@@ -45,50 +45,52 @@ func each[K comparable, V any](ctx context.Context, t *table[K, V], order func(a
 
 // Records yields the records of a kind in the order of their keys.
 func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
-	switch kind {
-	case store.RecordTenant, store.RecordAccount, store.RecordRetentionMark:
-		return func(yield func(store.Record, error) bool) {
-			rows, err := s.rowsOf(ctx, kind, "")
-			for _, r := range rows {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(nil, err)
-			}
-		}
-	case store.RecordWorkflow:
-		return each(ctx, &s.workflows.table, workflowKey.compare, workflowRecord)
-	case store.RecordRun:
-		return s.perTenant(ctx, s.runRecords())
-	case store.RecordMeasure:
-		return s.perTenant(ctx, measureRecords)
-	case store.RecordIdempotencyKey:
-		return each(ctx, &s.keys.table, tenantKey.compare, func(k tenantKey, r store.IdempotencyRecord) store.Record {
-			return store.IdempotencyKeyRecord{Tenant: k.tenant, Request: r}
-		})
-	case store.RecordDelivery:
-		return each(ctx, &s.deliveries.table, func(a, b noticeKey) int {
-			return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.notice.Run, b.notice.Run), cmp.Compare(a.notice.Seq, b.notice.Seq))
-		}, func(k noticeKey, d rules.Delivery) store.Record {
-			return store.DeliveryRecord{Tenant: k.tenant, Delivery: d}
-		})
-	case store.RecordPass:
-		return each(ctx, &s.rescreens.table, cmp.Compare, func(_ string, p store.RescreenPass) store.Record {
-			return store.PassRecord{Pass: p}
-		})
-	case store.RecordAudit:
-		return s.auditRecords(ctx)
-	case store.RecordLedger:
-		return func(yield func(store.Record, error) bool) {
-			for _, r := range s.ledger.records() {
-				yield(r, ctx.Err())
-			}
-		}
-	case store.RecordLogo: // tenants have their logos
+	read, isTable := map[store.RecordKind]func() records{
+		store.RecordWorkflow: func() records { return each(ctx, &s.workflows.table, workflowKey.compare, workflowRecord) },
+		store.RecordRun:      func() records { return s.perTenant(ctx, s.runRecords()) },
+		store.RecordMeasure:  func() records { return s.perTenant(ctx, measureRecords) },
+		store.RecordIdempotencyKey: func() records {
+			return each(ctx, &s.keys.table, tenantKey.compare, func(k tenantKey, r store.IdempotencyRecord) store.Record {
+				return store.IdempotencyKeyRecord{Tenant: k.tenant, Request: r}
+			})
+		},
+		store.RecordDelivery: func() records {
+			return each(ctx, &s.deliveries.table, func(a, b noticeKey) int {
+				return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.notice.Run, b.notice.Run), cmp.Compare(a.notice.Seq, b.notice.Seq))
+			}, func(k noticeKey, d rules.Delivery) store.Record {
+				return store.DeliveryRecord{Tenant: k.tenant, Delivery: d}
+			})
+		},
+		store.RecordPass: func() records {
+			return each(ctx, &s.rescreens.table, cmp.Compare, func(_ string, p store.RescreenPass) store.Record {
+				return store.PassRecord{Pass: p}
+			})
+		},
+		store.RecordAudit:  func() records { return s.auditRecords(ctx) },
+		store.RecordLedger: func() records { return yieldAll(s.ledger.records(), ctx.Err()) },
+	}[kind]
+	switch {
+	case isTable:
+		return read()
+	case store.IsRow(kind):
+		return yieldAll(s.rowsOf(ctx, kind, ""))
 	}
-	return func(yield func(store.Record, error) bool) { yield(nil, fmt.Errorf("memory: unknown records %q", kind)) }
+	return yieldAll(nil, fmt.Errorf("memory: unknown records %q", kind))
+}
+
+// yieldAll yields records, or an error.
+func yieldAll(rows []store.Record, err error) records {
+	return func(yield func(store.Record, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (k workflowKey) compare(l workflowKey) int {
@@ -196,8 +198,6 @@ func measureRecords(t verification.TenantID, d *tenantData, yield func(store.Rec
 func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err error) {
 	for _, r := range records {
 		switch r := r.(type) {
-		case store.TenantRecord, store.AccountRecord, store.RetentionMarkRecord:
-			err = s.Change(ctx, []store.Record{r})
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
@@ -220,7 +220,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 		case store.LedgerRecord:
 			s.ledger.save(r)
 		default:
-			err = fmt.Errorf("memory: unknown record %T", r)
+			err = s.Change(ctx, []store.Record{r})
 		}
 		if err != nil {
 			return err
