@@ -58,16 +58,17 @@ func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.S
 	return func(yield func(store.Record, error) bool) {
 		var after []any
 		for {
-			q := s.db.NewSelect().Model((*R)(nil)).OrderExpr(p.columns).Limit(int64(limit))
+			q, tenants := s.db.NewSelect().Model((*R)(nil)), everyTenant
+			if key != nil {
+				q, tenants = q.Where("(?) = ?", bun.Safe(p.columns), bun.Tuple(key)), key[0]
+			} else {
+				q = q.OrderExpr(p.columns).Limit(int64(limit))
+			}
 			if after != nil {
 				q = q.Where("(?) > ?", bun.Safe(p.columns), bun.Tuple(after))
 			}
 			if p.filter != "" {
 				q = q.Where(p.filter)
-			}
-			tenants := everyTenant
-			if key != nil {
-				q, tenants = q.Where("(?) = ?", bun.Safe(p.columns), bun.Tuple(key)), key[0]
 			}
 			rows, err := selectAll(ctx, s.querier(), tenants, q.String(), func(r R) R { return r })
 			if err != nil {
@@ -137,9 +138,7 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 		return recordPages[deliveryRow]{
 			columns: "tenant_id, run_id, seq",
 			key:     func(r deliveryRow) []any { return []any{r.TenantID, r.RunID, r.Seq} },
-			records: each(func(r deliveryRow) store.Record {
-				return store.DeliveryRecord{Tenant: r.TenantID, Delivery: r.delivery()}
-			}),
+			records: each(deliveryRow.record),
 		}.read(ctx, s, key)
 	case store.RecordPass:
 		return recordPages[passRow]{
@@ -147,7 +146,7 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 			// If the work of a pass is not queued yet, a copy begins the pass again.
 			filter:  "queued",
 			key:     func(r passRow) []any { return []any{r.List} },
-			records: each(func(r passRow) store.Record { return store.PassRecord{Pass: r.pass()} }),
+			records: each(passRow.record),
 		}.read(ctx, s, key)
 	case store.RecordRetentionMark:
 		return recordPages[markRow]{

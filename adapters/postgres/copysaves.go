@@ -47,8 +47,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 			if row, err = newDeliveryRow(r.Tenant, r.Delivery); err == nil {
 				deliveries = append(deliveries, row)
 			}
-		case store.PassRecord:
-			err = s.savePassRecord(ctx, r.Pass)
 		case store.AuditRecord:
 			var row auditRow
 			if row, err = newAuditRow(r.Entry); err == nil {
@@ -113,18 +111,6 @@ func (s *Store) saveWorkflowRecord(ctx context.Context, r store.WorkflowRecord) 
 		_, err := tx.NewInsert().Model(&versions).On("CONFLICT DO NOTHING").Exec(ctx)
 		return err
 	})
-}
-
-// savePassRecord saves a pass whose work is in the queue.
-func (s *Store) savePassRecord(ctx context.Context, p store.RescreenPass) error {
-	if !storable(p.List, p.Version, p.Holder) {
-		return notStorable("list")
-	}
-	row := &passRow{
-		List: p.List, Version: p.Version, Holder: p.Holder, HeldUntil: p.HeldUntil, StartedAt: p.StartedAt,
-		EndedAt: orNull(p.EndedAt), Runs: p.Runs, Queued: true,
-	}
-	return s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(row).On("CONFLICT (list) DO UPDATE").String())
 }
 
 // saveSumRows replaces sums of workflows, and changes those of all workflows by as much.

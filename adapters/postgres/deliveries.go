@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun"
 
-	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
@@ -53,37 +52,21 @@ func newDeliveryRow(t verification.TenantID, d rules.Delivery) (deliveryRow, err
 	return r, nil
 }
 
-// SaveDelivery creates or replaces the delivery of a notice.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-	r, err := newDeliveryRow(t, d)
-	if err != nil {
-		return err
-	}
-	err = s.querier().exec(ctx, string(t), s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String())
-	return pgerror.Translate("save the delivery of notice "+d.Ref().ID(), err)
+func (r deliveryRow) record() store.Record {
+	return store.DeliveryRecord{Tenant: r.TenantID, Delivery: r.delivery()}
 }
 
-// Delivery returns the delivery of a notice, or ErrNotFound.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	if !areUUIDs(string(t), string(n.Run)) {
-		return rules.Delivery{}, verification.NotFound("delivery")
-	}
-	r, err := selectRow[deliveryRow](ctx, s.querier(), string(t),
-		s.db.NewSelect().Model((*deliveryRow)(nil)).Where("tenant_id = ?", t).Where("run_id = ?", n.Run).Where("seq = ?", n.Seq).String())
-	if isMissing(err) {
-		err = verification.NotFound("delivery")
-	}
-	if err != nil {
-		return rules.Delivery{}, pgerror.Translate("load the delivery of notice "+n.ID(), err)
-	}
-	return r.delivery(), nil
+// deliverySave returns the statement that saves a delivery.
+func (s *Store) deliverySave(d store.DeliveryRecord) (string, error) {
+	r, err := newDeliveryRow(d.Tenant, d.Delivery)
+	return s.db.NewInsert().Model(&r).On("CONFLICT (tenant_id, run_id, seq) DO UPDATE").String(), err
 }
 
-// Deliveries returns one page of the deliveries in a state, newest first.
-func (s *Store) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+// listDeliveries returns one page of the deliveries in a state, newest first.
+func (s *Store) listDeliveries(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
 	var filters []filter
-	if state != "" {
-		filters = append(filters, filter{"state = ?", string(state)})
+	if q.State != "" {
+		filters = append(filters, filter{"state = ?", string(q.State)})
 	}
-	return readPage(ctx, s, t, q, "list deliveries", deliveryRow.delivery, "last_at DESC, run_id DESC, seq DESC", filters...)
+	return readPage(ctx, s, q.Tenant, q.PageQuery, "list deliveries", deliveryRow.record, "last_at DESC, run_id DESC, seq DESC", filters...)
 }

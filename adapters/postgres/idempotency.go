@@ -14,10 +14,6 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// maxClaims bounds the attempts of a claim that finds a record and then does not,
-// because the record was removed in between.
-const maxClaims = 10
-
 // idempotencyRow is a row of verifyd.idempotency_keys.
 type idempotencyRow struct {
 	bun.BaseModel `bun:"table:verifyd.idempotency_keys,alias:k"`
@@ -64,79 +60,19 @@ func (r idempotencyRow) record() store.IdempotencyRecord {
 	}
 }
 
-// IdempotencyRecord returns the record of a key, or ErrNotFound if none is younger than
-// IdempotencyKeyTTL at now.
-func (s *Store) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
-) (store.IdempotencyRecord, error) {
-	r, err := s.idempotencyRow(ctx, t, k)
-	if isMissing(err) || err == nil && now.Sub(r.ClaimedAt) >= store.IdempotencyKeyTTL {
-		err = verification.NotFound("idempotency key")
+// keySave returns the statement that changes the record of a key. It changes no row if the stored one does not allow it.
+func (s *Store) keySave(c store.IdempotencyKeyRecord) (string, error) {
+	row, err := newIdempotencyRow(c.Tenant, c.Request)
+	switch {
+	case err != nil:
+		return "", err
+	case c.Released:
+		return s.db.NewDelete().Model(row).WherePK().Where("id = ?", row.ID).Where("NOT settled").String(), nil
+	case row.Settled:
+		return s.db.NewUpdate().Model(row).Column("settled", "result", "decision").WherePK().Where("id = ?", row.ID).String(), nil
 	}
-	if err != nil {
-		return store.IdempotencyRecord{}, pgerror.Translate("find idempotency key", err)
-	}
-	return r.record(), nil
-}
-
-// idempotencyRow reads the row of a key, however old it is.
-func (s *Store) idempotencyRow(ctx context.Context, t verification.TenantID, k store.IdempotencyKey) (idempotencyRow, error) {
-	if err := checkKey(t, k); err != nil {
-		return idempotencyRow{}, err
-	}
-	return selectRow[idempotencyRow](ctx, s.querier(), string(t), s.db.NewSelect().
-		Model(&idempotencyRow{TenantID: t, Scope: k.Scope, Key: k.Key}).WherePK().String())
-}
-
-// ClaimIdempotencyKey stores the record unless its key has one that is younger than
-// IdempotencyKeyTTL, and returns the stored record.
-func (s *Store) ClaimIdempotencyKey(
-	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
-) (store.IdempotencyRecord, error) {
-	stored, err := s.claimOrFind(ctx, t, r)
-	if err != nil {
-		return store.IdempotencyRecord{}, pgerror.Translate("claim idempotency key", err)
-	}
-	return stored.record(), nil
-}
-
-func (s *Store) claimOrFind(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (idempotencyRow, error) {
-	row, err := newIdempotencyRow(t, r)
-	if err != nil {
-		return idempotencyRow{}, err
-	}
-	claim := s.db.NewInsert().Model(row).On("CONFLICT (tenant_id, scope, key) DO UPDATE").
-		Where("k.claimed_at <= ?", r.At.Add(-store.IdempotencyKeyTTL)).Returning("*").String()
-	for range maxClaims {
-		stored, err := selectRow[idempotencyRow](ctx, s.querier(), string(t), claim)
-		if isMissing(err) {
-			stored, err = s.idempotencyRow(ctx, t, r.IdempotencyKey)
-		}
-		if !isMissing(err) {
-			return stored, err
-		}
-	}
-	return idempotencyRow{}, pgerror.Unavailable("idempotency key", "the idempotency key is in use; try again", nil)
-}
-
-// SettleIdempotencyKey marks the record with this ID as settled.
-func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	row, err := newIdempotencyRow(t, r)
-	if err == nil {
-		row.Settled = true
-		err = s.querier().exec(ctx, string(t), s.db.NewUpdate().Model(row).Column("settled", "result", "decision").
-			WherePK().Where("id = ?", r.ID).String())
-	}
-	return pgerror.Translate("settle idempotency key", err)
-}
-
-// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	row, err := newIdempotencyRow(t, r)
-	if err == nil {
-		err = s.querier().exec(ctx, string(t), s.db.NewDelete().Model(row).WherePK().Where("id = ?", r.ID).Where("NOT settled").String())
-	}
-	return pgerror.Translate("release idempotency key", err)
+	return s.db.NewInsert().Model(row).On("CONFLICT (tenant_id, scope, key) DO UPDATE").
+		Where("k.claimed_at <= ?", row.ClaimedAt.Add(-store.IdempotencyKeyTTL)).String(), nil
 }
 
 // forgetKeys removes the records of every tenant that were claimed at a time or

@@ -27,6 +27,8 @@ type passRow struct {
 	Queued    bool // the work of the pass is in the queue
 }
 
+func (r passRow) record() store.Record { return store.PassRecord{Pass: r.pass()} }
+
 func (r passRow) pass() store.RescreenPass {
 	return store.RescreenPass{
 		List: r.List, Version: r.Version, Holder: r.Holder, HeldUntil: r.HeldUntil.UTC(),
@@ -142,8 +144,14 @@ func (s *Store) queuePass(ctx context.Context, args passArguments) (r passRow, e
 	return r, err
 }
 
-// RescreenPasses returns the last pass over each list.
-func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
-	all, err := selectAll(ctx, s.querier(), noTenant, s.db.NewSelect().Model((*passRow)(nil)).Order("list").String(), passRow.pass)
-	return all, pgerror.Translate("list the passes of re-screening", err)
+// passSave returns the statement that saves a pass whose work is in the queue.
+func (s *Store) passSave(p store.RescreenPass) (string, error) {
+	if !storable(p.List, p.Version, p.Holder) {
+		return "", notStorable("list")
+	}
+	row := &passRow{
+		List: p.List, Version: p.Version, Holder: p.Holder, HeldUntil: p.HeldUntil, StartedAt: p.StartedAt,
+		EndedAt: orNull(p.EndedAt), Runs: p.Runs, Queued: true,
+	}
+	return s.db.NewInsert().Model(row).On("CONFLICT (list) DO UPDATE").String(), nil
 }

@@ -17,14 +17,18 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// Row returns the row of a kind with a key, or ErrNotFound. The key of a mark begins with a tenant.
+// Row returns the row of a kind with a key, or ErrNotFound. All keys that are read here begin with a tenant.
 func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
-	parts := strings.Split(key, store.KeySeparator)
+	parts := strings.SplitN(key, store.KeySeparator, 3)
+	ids := parts[:min(2, len(parts))] // of a tenant, and of a run or a workflow
+	if kind == store.RecordIdempotencyKey {
+		ids = parts[:1]
+	}
 	switch {
 	case kind == store.RecordAccount:
 		a, err := s.accounts.get(ctx, key)
 		return store.AccountRecord{Account: a}, err
-	case !areUUIDs(parts...):
+	case !areUUIDs(ids...) || !storable(parts...):
 	case kind == store.RecordTenant:
 		t, err := loadTenant(ctx, s.querier(), verification.TenantID(key))
 		return store.TenantRecord{Tenant: t}, err
@@ -39,25 +43,32 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 	return nil, verification.NotFound(string(kind))
 }
 
-// Rows returns the rows of a kind that are of a tenant in the order of their keys.
-func (s *Store) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) (all []store.Record, err error) {
+// Rows returns the rows that a query selects.
+func (s *Store) Rows(ctx context.Context, q store.RowQuery) (p store.Page[store.Record], err error) {
+	of := q.Tenant
 	switch {
 	case of != "" && !areUUIDs(of):
-		return nil, nil
-	case kind == store.RecordTenant:
-		return listRows(ctx, s, of, "tenant_id", func(r tenantRow) store.Record { return store.TenantRecord{Tenant: r.tenant()} })
-	case kind == store.RecordAccount:
-		return listRows(ctx, s, of, "client_id", func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} })
-	}
-	for r, err := range recordsOf(ctx, s, kind, nil) {
-		if err != nil {
-			return nil, err
+		return store.Page[store.Record]{PageQuery: q.PageQuery}, nil
+	case q.Kind == store.RecordDelivery:
+		return s.listDeliveries(ctx, q)
+	case q.Kind == store.RecordTenant:
+		p.Data, err = listRows(ctx, s, of, "tenant_id", func(r tenantRow) store.Record { return store.TenantRecord{Tenant: r.tenant()} })
+	case q.Kind == store.RecordAccount:
+		p.Data, err = listRows(ctx, s, of, "client_id", func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} })
+	case q.Kind == store.RecordPass: // also one whose work is not queued yet
+		p.Data, err = listRows(ctx, s, "", "list", passRow.record)
+	default:
+		for r, err := range recordsOf(ctx, s, q.Kind, nil) {
+			if err != nil {
+				return p, err
+			}
+			if of == "" || store.TenantOf(r) == of {
+				p.Data = append(p.Data, r)
+			}
 		}
-		if of == "" || store.TenantOf(r) == of {
-			all = append(all, r)
-		}
 	}
-	return all, nil
+	p.Total = len(p.Data)
+	return p, err
 }
 
 // listRows returns the rows of a table that are of a tenant; empty for every tenant.
@@ -73,7 +84,7 @@ func listRows[R any](ctx context.Context, s *Store, of verification.TenantID, or
 // Change saves rows: one in one statement, and more in one transaction.
 func (s *Store) Change(ctx context.Context, rows []store.Record) error {
 	save := func(ctx context.Context, q querier) error {
-		return q.batch(ctx, everyTenant, func(b *pgx.Batch) error { return s.queueRows(b, rows) })
+		return q.batch(ctx, tenantOfRows(rows), func(b *pgx.Batch) error { return s.queueRows(b, rows) })
 	}
 	if len(rows) == 1 {
 		return pgerror.Translate("save a row", save(ctx, s.querier()))
@@ -81,6 +92,14 @@ func (s *Store) Change(ctx context.Context, rows []store.Record) error {
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	return pgerror.Translate("save rows", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return save(ctx, querier{to: tx, db: s.db}) }))
+}
+
+// tenantOfRows returns whose rows a change touches. Another tenant may have the client id of an account.
+func tenantOfRows(rows []store.Record) string {
+	if len(rows) == 1 && store.KindOf(rows[0]) != store.RecordAccount {
+		return string(store.TenantOf(rows[0]))
+	}
+	return everyTenant
 }
 
 // queueRows queues the statements that save rows, in one order on all hosts.
@@ -93,7 +112,7 @@ func (s *Store) queueRows(b *pgx.Batch, rows []store.Record) error {
 		if err != nil {
 			return err
 		}
-		queueOne(b, save, store.ClientTaken())
+		queueOne(b, save, store.Refused(r))
 	}
 	return nil
 }
@@ -108,7 +127,7 @@ func queueOne(b *pgx.Batch, statement string, refused error) {
 	})
 }
 
-// rowSave returns the statement that saves a row. It changes no row if that of another tenant has the key.
+// rowSave returns the statement that saves a row. It changes no row if the stored one does not allow it.
 func (s *Store) rowSave(r store.Record) (string, error) {
 	switch r := r.(type) {
 	case store.TenantRecord:
@@ -117,6 +136,12 @@ func (s *Store) rowSave(r store.Record) (string, error) {
 		return s.accountSave(r.Account)
 	case store.RetentionMarkRecord:
 		return s.markSave(r.Mark)
+	case store.DeliveryRecord:
+		return s.deliverySave(r)
+	case store.IdempotencyKeyRecord:
+		return s.keySave(r)
+	case store.PassRecord:
+		return s.passSave(r.Pass)
 	}
 	return "", fmt.Errorf("%s are no small table", store.KindOf(r))
 }

@@ -182,12 +182,6 @@ func (p *pair) Workflow(ctx context.Context, t verification.TenantID, id verific
 	return p.other.Workflow(ctx, t, id)
 }
 
-func (p *pair) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
-) (store.IdempotencyRecord, error) {
-	return p.other.IdempotencyRecord(ctx, t, k, now)
-}
-
-func (p *pair) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	return p.other.Delivery(ctx, t, n)
+func (p *pair) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+	return p.other.Row(ctx, kind, key)
 }

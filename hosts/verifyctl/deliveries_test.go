@@ -33,7 +33,7 @@ func TestFailedNoticesOfManyPagesAreRedeliveredOnce(t *testing.T) {
 	}
 	const unknown = 2*store.MaxLimit + 1 // runs that do not exist, so that their notices are refused
 	for i := range unknown {
-		if err := db.SaveDelivery(t.Context(), tenant, rules.Delivery{
+		if err := db.tables().SaveDelivery(t.Context(), tenant, rules.Delivery{
 			Run:   verification.RunID(fmt.Sprintf("00000000-0000-7000-8000-%012x", i)),
 			State: rules.DeliveryFailed, LastAt: enginetest.Began().Add(time.Duration(i%7-3) * time.Second),
 		}); err != nil {

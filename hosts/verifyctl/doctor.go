@@ -110,7 +110,7 @@ func (s *session) state(ctx context.Context, db *database) (st state, err error)
 		return st, err
 	}
 	st.hosts = asDoctor(st.hosts)
-	st.passes, err = db.RescreenPasses(ctx)
+	st.passes, err = db.tables().RescreenPasses(ctx)
 	return st, err
 }
 

@@ -132,7 +132,7 @@ func (c webhookList) Run(ctx context.Context, s *session) error {
 		}
 	}
 	return c.with(ctx, s, func(db *database, t verification.Tenant) error {
-		found, err := db.Deliveries(ctx, t.ID, state, q)
+		found, err := db.tables().Deliveries(ctx, t.ID, state, q)
 		if err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (c webhookRedeliver) Run(ctx context.Context, s *session) error {
 func (d *database) failedNotices(ctx context.Context, t verification.TenantID) ([]rules.NoticeRef, error) {
 	listed := map[rules.NoticeRef]bool{} // a notice that fails meanwhile shifts the pages
 	failed, err := all(func(q store.PageQuery) (store.Page[rules.Delivery], error) {
-		return d.Deliveries(ctx, t, rules.DeliveryFailed, q)
+		return d.tables().Deliveries(ctx, t, rules.DeliveryFailed, q)
 	}, func(one rules.Delivery) bool {
 		again := listed[one.Ref()]
 		listed[one.Ref()] = true

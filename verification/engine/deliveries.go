@@ -25,7 +25,7 @@ func (e *Engine) Deliveries(
 	if err := p.Validate(); err != nil {
 		return store.Page[rules.Delivery]{}, err
 	}
-	return e.ports.Store.Deliveries(ctx, t, state, p)
+	return tablesOf(e).Deliveries(ctx, t, state, p)
 }
 
 // Redeliver queues a notice of a run again, with the same ID and a new series of
@@ -153,7 +153,7 @@ func (e notices) rewrite(
 		e.log.Error("delivery not recorded", "notice", n.ID(), "run", n.Run, "tenant", t, "error", err)
 		return false
 	}
-	old, err := e.ports.Store.Delivery(ctx, t, n)
+	old, err := tablesOf(e.Engine).Delivery(ctx, t, n)
 	if err != nil && !errors.Is(err, verification.ErrNotFound) {
 		return failed(err)
 	}
@@ -161,7 +161,7 @@ func (e notices) rewrite(
 	if !ok {
 		return false
 	}
-	if err := e.ports.Store.SaveDelivery(ctx, t, next); err != nil {
+	if err := tablesOf(e.Engine).SaveDelivery(ctx, t, next); err != nil {
 		return failed(err)
 	}
 	return true

@@ -133,21 +133,30 @@ func TestDeliveriesAreListedByState(t *testing.T) {
 }
 
 func TestALedgerThatFailsDelaysNoNotice(t *testing.T) {
-	for name, broken := range map[string]*mock.DeliveryStoreMock{
-		"reading": {DeliveryFunc: func(context.Context, verification.TenantID, rules.NoticeRef) (rules.Delivery, error) {
-			return rules.Delivery{}, errDisk
-		}},
-		"writing": {
-			DeliveryFunc: func(context.Context, verification.TenantID, rules.NoticeRef) (rules.Delivery, error) {
-				return rules.Delivery{}, &verification.Error{Kind: verification.ErrNotFound}
-			},
-			SaveDeliveryFunc: func(context.Context, verification.TenantID, rules.Delivery) error { return errDisk },
+	for name, broken := range map[string]func(rows *mock.RowStoreMock, sound store.RowStore){
+		"reading": func(rows *mock.RowStoreMock, sound store.RowStore) {
+			rows.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				if kind == store.RecordDelivery {
+					return nil, errDisk
+				}
+				return sound.Row(ctx, kind, key)
+			}
+		},
+		"writing": func(rows *mock.RowStoreMock, sound store.RowStore) {
+			rows.ChangeFunc = func(ctx context.Context, changed []store.Record) error {
+				if store.KindOf(changed[0]) == store.RecordDelivery {
+					return errDisk
+				}
+				return sound.Change(ctx, changed)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log strings.Builder
 			k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
-				p.Store = replace(p.Store, func(s *ports) { s.DeliveryStore = broken })
+				rows := mockRows(p.Store)
+				broken(rows, p.Store)
+				p.Store = replace(p.Store, func(s *ports) { s.RowStore = rows })
 				o.Log = slog.New(slog.NewTextHandler(&log, nil))
 			})
 			k.Notices.FailWith(timedOut{})

@@ -16,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -172,16 +173,15 @@ func TestATenantTakesAQuarterOfTheWorkersForNotices(t *testing.T) {
 		}}
 		ledger := p.Store
 		p.Store = replace(p.Store, func(s *ports) {
-			s.DeliveryStore = &mock.DeliveryStoreMock{
-				DeliveryFunc: ledger.Delivery,
-				SaveDeliveryFunc: func(ctx context.Context, of verification.TenantID, d rules.Delivery) error {
-					if of != bystander {
-						saving.Add(1)
-						_ = sleep(ctx, time.Second)
-					}
-					return ledger.SaveDelivery(ctx, of, d)
-				},
+			rows := mockRows(ledger)
+			rows.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				if d, ok := rows[0].(store.DeliveryRecord); ok && d.Tenant != bystander {
+					saving.Add(1)
+					_ = sleep(ctx, time.Second)
+				}
+				return ledger.Change(ctx, rows)
 			}
+			s.RowStore = rows
 		})
 	})
 	sleep = k.Clock.Sleep

@@ -26,8 +26,6 @@ type ports struct {
 	store.WorkQueue
 	store.WorkflowStore
 	store.SetupStore
-	store.IdempotencyStore
-	store.DeliveryStore
 	store.AuditStore
 	store.MeasureStore
 	store.RescreenStore
@@ -38,9 +36,14 @@ type ports struct {
 
 // replace returns s, with other ports where change sets them.
 func replace(s store.Store, change func(*ports)) store.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
+}
+
+// mockRows returns a mock of s that calls s.
+func mockRows(s store.RowStore) *mock.RowStoreMock {
+	return &mock.RowStoreMock{RowFunc: s.Row, RowsFunc: s.Rows, ChangeFunc: s.Change}
 }
 
 // mockRuns returns a mock of s that calls s.

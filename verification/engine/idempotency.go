@@ -58,7 +58,7 @@ func (e *Engine) once(
 	if err != nil {
 		return SignalResult{}, err
 	}
-	kept, err := e.ports.Store.ClaimIdempotencyKey(ctx, t, mine)
+	kept, err := tablesOf(e).ClaimIdempotencyKey(ctx, t, mine)
 	if err != nil {
 		return SignalResult{}, err
 	}
@@ -77,7 +77,7 @@ func (e *Engine) once(
 		kept.Result, kept.Decision = result.Result, result.Decision
 		e.settle(ctx, t, kept)
 	case refused(err): // the signal was not delivered, so its key is free again
-		if err := e.ports.Store.ReleaseIdempotencyKey(ctx, t, kept); err != nil {
+		if err := tablesOf(e).ReleaseIdempotencyKey(ctx, t, kept); err != nil {
 			e.log.Error("idempotency key not released", "tenant", t, "error", err)
 		}
 	}
@@ -87,7 +87,7 @@ func (e *Engine) once(
 // settle marks the request of a key as answered. If that fails, the key is in flight
 // until IdempotencyLockTTL has passed.
 func (e *Engine) settle(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) {
-	if err := e.ports.Store.SettleIdempotencyKey(ctx, t, r); err != nil {
+	if err := tablesOf(e).SettleIdempotencyKey(ctx, t, r); err != nil {
 		e.log.Error("idempotency key not settled", "tenant", t, "error", err)
 	}
 }

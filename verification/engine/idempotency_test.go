@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
-	"github.com/verifyd/verifyd/internal/rig/mock"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -148,15 +147,15 @@ func dying(t *testing.T, k *enginetest.Kit, before, after error) *engine.Engine 
 		}
 		return errors.Join(k.Store.Append(ctx, t, id, seq, c), after)
 	}
-	keys := &mock.IdempotencyStoreMock{
-		ClaimIdempotencyKeyFunc:   k.Store.ClaimIdempotencyKey,
-		ReleaseIdempotencyKeyFunc: k.Store.ReleaseIdempotencyKey,
-		SettleIdempotencyKeyFunc: func(context.Context, verification.TenantID, store.IdempotencyRecord) error {
+	rows := mockRows(k.Store)
+	rows.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+		if r, ok := rows[0].(store.IdempotencyKeyRecord); ok && r.Request.Settled && !r.Released {
 			return errGone
-		},
+		}
+		return k.Store.Change(ctx, rows)
 	}
 	return enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Store = replace(k.Store, func(s *ports) { s.RunStore, s.IdempotencyStore, s.WorkQueue = runs, keys, p.Store })
+		p.Store = replace(k.Store, func(s *ports) { s.RunStore, s.RowStore, s.WorkQueue = runs, rows, p.Store })
 		p.Clock = k.Clock
 		p.NewID = enginetest.SeededIDs(2)
 	}).Engine

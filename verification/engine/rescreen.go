@@ -85,7 +85,7 @@ func (s *session) recordHits(ctx context.Context, c rules.RecordHits) (recorded 
 
 // RescreenPasses returns the last pass over each list, of all tenants and hosts.
 func (e *Engine) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
-	return e.ports.Store.RescreenPasses(ctx)
+	return tablesOf(e).RescreenPasses(ctx)
 }
 
 // rescreenBatches screens a batch of runs against each list, and returns the time of the
@@ -155,7 +155,7 @@ func (r *rescreening) holdPass(list, version string, now time.Time) {
 
 // readPasses reads the last pass over each list.
 func (r *rescreening) readPasses() error {
-	all, err := r.ports.Store.RescreenPasses(r.runner.Context())
+	all, err := tablesOf(r.Engine).RescreenPasses(r.runner.Context())
 	passes := map[string]store.RescreenPass{}
 	for _, p := range all {
 		passes[p.List] = p

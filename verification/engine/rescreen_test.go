@@ -514,7 +514,6 @@ func TestAnotherHostContinuesThePassOfADeadHost(t *testing.T) {
 			}
 			return own.Take(ctx, r)
 		}
-		rescreens.RescreenPassesFunc = own.RescreenPasses
 		rescreens.HoldPassFunc = func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
 			if dead {
 				return store.RescreenPass{}, errDead

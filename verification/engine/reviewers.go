@@ -20,7 +20,7 @@ func (e *Engine) UseSignInLink(ctx context.Context, l verification.SignInLink) e
 	if err != nil {
 		return err
 	}
-	kept, err := e.ports.Store.ClaimIdempotencyKey(ctx, l.Tenant, mine)
+	kept, err := tablesOf(e).ClaimIdempotencyKey(ctx, l.Tenant, mine)
 	if err == nil && kept.ID != mine.ID {
 		err = &verification.Error{Kind: verification.ErrUnauthenticated, Subject: "sign-in link", Message: "it was used before"}
 	}

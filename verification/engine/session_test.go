@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestAUseCaseReadsEachThingOnce(t *testing.T) {
@@ -77,11 +79,17 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 			consent := onboarding()
 			consent.LifecycleWebhookURL = hooks
 			r := runs{consent: start(k, consent), photo: start(k, photo), over: start(k, ended)}
-			store := mockRuns(k.Store)
+			histories := mockRuns(k.Store)
 			flows := &mock.WorkflowStoreMock{WorkflowFunc: k.Store.Workflow, VersionFunc: k.Store.Version}
-			tenants := &mock.RowStoreMock{RowFunc: k.Store.Row}
+			rows, tenants := mockRows(k.Store), 0
+			rows.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				if kind == store.RecordTenant {
+					tenants++
+				}
+				return k.Store.Row(ctx, kind, key)
+			}
 			e := operator(t, k, func(p *engine.Ports) { // another host, whose caches are empty
-				p.Store = replace(p.Store, func(s *ports) { s.RunStore, s.WorkflowStore, s.RowStore = store, flows, tenants })
+				p.Store = replace(p.Store, func(s *ports) { s.RunStore, s.WorkflowStore, s.RowStore = histories, flows, rows })
 				p.Documents, p.Sanitize = newDocuments(), unchanged
 				p.NewID = enginetest.SeededIDs(3)
 			})
@@ -92,10 +100,10 @@ func TestAUseCaseReadsEachThingOnce(t *testing.T) {
 				of        string
 				got, want int
 			}{
-				{"RunStore.Load", len(store.LoadCalls()), c.loads},
+				{"RunStore.Load", len(histories.LoadCalls()), c.loads},
 				{"WorkflowStore.Workflow", len(flows.WorkflowCalls()), c.workflows},
 				{"WorkflowStore.Version", len(flows.VersionCalls()), c.versions},
-				{"RowStore.Row", len(tenants.RowCalls()), c.tenant},
+				{"RowStore.Row of a tenant", tenants, c.tenant},
 			} {
 				if calls.got != calls.want {
 					t.Errorf("%d calls of %s, want %d", calls.got, calls.of, calls.want)

@@ -52,7 +52,7 @@ func (e *Engine) Start(ctx context.Context, t verification.TenantID, id verifica
 		}
 		// A start that was accepted returns its run again, even if the present version
 		// would refuse it.
-		kept, err := e.ports.Store.IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
+		kept, err := tablesOf(e).IdempotencyRecord(ctx, t, mine.IdempotencyKey, mine.At)
 		switch {
 		case err == nil:
 			if err := checkRepeat(kept, mine); err != nil {
@@ -124,7 +124,7 @@ func (e starting) save(ctx context.Context, w workflow.Workflow, run verificatio
 		return rules.RunView{}, err
 	}
 	if r.IdempotencyKey != "" {
-		kept, err := e.ports.Store.ClaimIdempotencyKey(ctx, t, mine)
+		kept, err := tablesOf(e.Engine).ClaimIdempotencyKey(ctx, t, mine)
 		if err != nil {
 			return rules.RunView{}, err
 		}

@@ -121,7 +121,7 @@ func TestAKeyOfAHostThatDiedIsTakenOver(t *testing.T) {
 	w := k.Apply(chain("a"))
 	r := engine.StartRequest{ReferenceID: "x", IdempotencyKey: "key"}
 	dying, runs := withRuns(t, func(p *engine.Ports, _ *engine.Options) {
-		p.Store, p.NewID = replace(p.Store, func(s *ports) { s.IdempotencyStore, s.WorkflowStore = k.Store, k.Store }), enginetest.SeededIDs(2)
+		p.Store, p.NewID = replace(p.Store, func(s *ports) { s.RowStore, s.WorkflowStore = k.Store, k.Store }), enginetest.SeededIDs(2)
 	})
 	onAppend(runs, func(verification.RunID, store.Commit) error { return errDisk })
 	if _, err := dying.Engine.Start(t.Context(), enginetest.Tenant, w.ID, r); err == nil {

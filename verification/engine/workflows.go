@@ -227,7 +227,7 @@ const maxMoved = 2000
 func (e *Engine) movedNotices(ctx context.Context, t verification.TenantID, url string) ([]verification.FieldError, error) {
 	waiting, more := 0, ""
 	for q := (store.PageQuery{Limit: store.MaxLimit}); ; {
-		page, err := e.ports.Store.Deliveries(ctx, t, rules.DeliveryPending, q)
+		page, err := tablesOf(e).Deliveries(ctx, t, rules.DeliveryPending, q)
 		if err != nil {
 			return nil, err
 		}

@@ -154,10 +154,13 @@ func (r MeasureRecord) row() (RecordKind, string) {
 }
 
 // IdempotencyKeyRecord is an idempotency key with its request, which may be older than
-// IdempotencyKeyTTL.
+// IdempotencyKeyTTL. RowStore.Change stores one that is not settled unless its key has a younger one: then it returns
+// ErrConflict. A settled one settles the stored one with its ID, and leaves any other as it is.
 type IdempotencyKeyRecord struct {
 	Tenant  verification.TenantID
 	Request IdempotencyRecord
+	// Released removes the stored one with the ID of the request in RowStore.Change, unless it is settled. No stored one is Released.
+	Released bool `json:",omitempty"`
 }
 
 func (r IdempotencyKeyRecord) row() (RecordKind, string) {

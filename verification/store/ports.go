@@ -20,8 +20,6 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	WorkflowStore
 	RowStore
 	SetupStore
-	IdempotencyStore
-	DeliveryStore
 	RetentionStore
 	LedgerStore
 	AuditStore
@@ -111,8 +109,6 @@ type RescreenStore interface {
 	// queue. A pass of the same version ends at now when no such work is left. HoldPass returns
 	// the pass, or ErrConflict if another host holds the list at now.
 	HoldPass(ctx context.Context, p RescreenPass, now time.Time) (RescreenPass, error)
-	// RescreenPasses returns the last pass over each list, in the order of the lists.
-	RescreenPasses(ctx context.Context) ([]RescreenPass, error)
 }
 
 // WorkflowStore keeps workflows and their immutable versions.
@@ -140,33 +136,6 @@ type SetupStore interface {
 	// SaveSetup saves tenants, accounts, workflows and audit entries as SaveTenant, SaveAccount, SaveWorkflow
 	// and AppendAudit do, all or nothing. It returns the first of their errors. With s.DryRun it saves nothing.
 	SaveSetup(ctx context.Context, s Setup) error
-}
-
-// IdempotencyStore keeps idempotency keys and their requests for
-// IdempotencyKeyTTL.
-type IdempotencyStore interface {
-	// IdempotencyRecord returns the record of a key, or ErrNotFound if there is
-	// none younger than IdempotencyKeyTTL at now.
-	IdempotencyRecord(ctx context.Context, t verification.TenantID, k IdempotencyKey, now time.Time) (IdempotencyRecord, error)
-	// ClaimIdempotencyKey stores the record unless its key has one younger than
-	// IdempotencyKeyTTL. It returns the stored record.
-	ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) (IdempotencyRecord, error)
-	// SettleIdempotencyKey marks the record with this ID as settled and stores its
-	// Result and Decision.
-	SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) error
-	// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-	ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r IdempotencyRecord) error
-}
-
-// DeliveryStore is the delivery ledger: one delivery per notice.
-type DeliveryStore interface {
-	// SaveDelivery creates or replaces the delivery of a notice.
-	SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error
-	// Delivery returns the delivery of a notice, or ErrNotFound.
-	Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error)
-	// Deliveries returns one page of the deliveries in a state (empty for every
-	// state), in the order of NewerDelivery, and the number of all matches.
-	Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p PageQuery) (Page[rules.Delivery], error)
 }
 
 // AuditStore keeps the audit trail. Entries are only added.

@@ -32,8 +32,6 @@ type broken struct {
 	*mock.WorkQueueMock
 	*mock.WorkflowStoreMock
 	*mock.SetupStoreMock
-	*mock.IdempotencyStoreMock
-	*mock.DeliveryStoreMock
 	*mock.AuditStoreMock
 	*mock.DocumentStoreMock
 	*mock.MeasureStoreMock
@@ -47,13 +45,14 @@ type broken struct {
 // stores are a working Store and DocumentStore.
 type stores struct {
 	store.Store
+	store.Tables // over the Store
 	store.CopyStore
 	verification.DocumentStore
 }
 
 func working() stores {
 	m := memory.New()
-	return stores{m, m, blob.Memory(100<<20, 100<<20)}
+	return stores{m, m.Tables, m, blob.Memory(100<<20, 100<<20)}
 }
 
 // broken returns a store that calls s except where change replaces a method.
@@ -68,20 +67,13 @@ func (s stores) broken(change breakage) *broken {
 			WorkflowFunc: s.Workflow, WorkflowsFunc: s.Workflows,
 		},
 		&mock.SetupStoreMock{SaveSetupFunc: s.SaveSetup},
-		&mock.IdempotencyStoreMock{
-			ClaimIdempotencyKeyFunc: s.ClaimIdempotencyKey, IdempotencyRecordFunc: s.IdempotencyRecord,
-			ReleaseIdempotencyKeyFunc: s.ReleaseIdempotencyKey, SettleIdempotencyKeyFunc: s.SettleIdempotencyKey,
-		},
-		&mock.DeliveryStoreMock{DeliveriesFunc: s.Deliveries, DeliveryFunc: s.Delivery, SaveDeliveryFunc: s.SaveDelivery},
 		&mock.AuditStoreMock{AppendAuditFunc: s.AppendAudit, AuditEntriesFunc: s.AuditEntries},
 		&mock.DocumentStoreMock{
 			DocumentFunc: s.Document, OpenDocumentFunc: s.OpenDocument,
 			RemoveDocumentFunc: s.RemoveDocument, RemoveDocumentsFunc: s.RemoveDocuments, SaveDocumentFunc: s.SaveDocument,
 		},
 		&mock.MeasureStoreMock{MeasuresFunc: s.Measures},
-		&mock.RescreenStoreMock{
-			HoldPassFunc: s.HoldPass, RescreenPassesFunc: s.RescreenPasses,
-		},
+		&mock.RescreenStoreMock{HoldPassFunc: s.HoldPass},
 		&mock.RetentionStoreMock{
 			StartedRunsFunc: s.StartedRuns, ForgetFunc: s.Forget,
 		},

@@ -81,11 +81,9 @@ func TestEverySuiteRunsAlone(t *testing.T) {
 		"runs": func(s store.Store) storetest.Ports {
 			return storetest.Ports{RunStore: s, WorkQueue: s, WorkflowStore: s, RescreenStore: s}
 		},
-		"tenants":          func(s store.Store) storetest.Ports { return storetest.Ports{RowStore: s} },
-		"idempotency keys": func(s store.Store) storetest.Ports { return storetest.Ports{IdempotencyStore: s} },
-		"deliveries":       func(s store.Store) storetest.Ports { return storetest.Ports{DeliveryStore: s, RunStore: s} },
-		"audit trail":      func(s store.Store) storetest.Ports { return storetest.Ports{AuditStore: s, RunStore: s} },
-		"measures":         func(s store.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
+		"rows":        func(s store.Store) storetest.Ports { return storetest.Ports{RowStore: s, RunStore: s} },
+		"audit trail": func(s store.Store) storetest.Ports { return storetest.Ports{AuditStore: s, RunStore: s} },
+		"measures":    func(s store.Store) storetest.Ports { return storetest.Ports{MeasureStore: s, RunStore: s} },
 	} {
 		t.Run(suite, func(t *testing.T) {
 			storetest.Some(t, func(*testing.T) storetest.Ports { return of(fresh()) })

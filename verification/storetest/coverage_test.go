@@ -114,15 +114,6 @@ func savedByClauses(t *testing.T) fields {
 		for _, call := range b.SaveSetupCalls() {
 			saved.see(reflect.ValueOf(call.S))
 		}
-		for _, call := range b.ClaimIdempotencyKeyCalls() {
-			saved.see(reflect.ValueOf(call.R))
-		}
-		for _, call := range b.SettleIdempotencyKeyCalls() {
-			saved.see(reflect.ValueOf(call.R))
-		}
-		for _, call := range b.SaveDeliveryCalls() {
-			saved.see(reflect.ValueOf(call.D))
-		}
 		for _, call := range b.HoldPassCalls() {
 			held := call.P
 			held.StartedAt, held.EndedAt, held.Runs = call.Now, call.Now, 1 // HoldPass sets them

@@ -16,19 +16,19 @@ import (
 // deliveries returns the clauses. They save only deliveries of runs that exist.
 func deliveries() []clause {
 	const (
-		save = "DeliveryStore.SaveDelivery: "
-		list = "DeliveryStore.Deliveries: "
+		save = "Tables.SaveDelivery: "
+		list = "Tables.Deliveries: "
 	)
 	return []clause{
-		{"a delivery is returned as it was saved", "DeliveryStore.Delivery: returns the delivery of a notice", deliveryIsReturned},
-		{"each notice of a run has a delivery", "DeliveryStore.Delivery: returns the delivery of a notice", deliveryOfEachNotice},
-		{"an unknown delivery is not found", "DeliveryStore.Delivery: or ErrNotFound", unknownDelivery},
+		{"a delivery is returned as it was saved", "Tables.Delivery: returns the delivery of a notice", deliveryIsReturned},
+		{"each notice of a run has a delivery", "Tables.Delivery: returns the delivery of a notice", deliveryOfEachNotice},
+		{"an unknown delivery is not found", "Tables.Delivery: or ErrNotFound", unknownDelivery},
 		{"a notice has one delivery, which a later one replaces", save + "creates or replaces the delivery of a notice", deliveryReplaced},
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", list + "in the order of NewerDelivery", deliveriesInOrder},
 		{"the pages of deliveries add up to the whole list", list + "one page, and the number of all matches", deliveryPages},
 		{"the state filter selects the deliveries in a state", list + "the deliveries in a state (empty for every state), and the number of all matches", deliveriesByState},
 		{"a delivery with a cancelled context is not saved", save + "creates or replaces the delivery of a notice, unless the context is done", cancelledDelivery},
-		{"two tenants have separate deliveries", "DeliveryStore: every method is of one tenant", deliveriesOfTwoTenants},
+		{"two tenants have separate deliveries", "Tables.Delivery: of one tenant", deliveriesOfTwoTenants},
 	}
 }
 
@@ -69,26 +69,26 @@ func (t *trial) runs(tenant verification.TenantID, count int) {
 
 func (t *trial) deliver(tenant verification.TenantID, all ...rules.Delivery) {
 	for _, d := range all {
-		t.ok("SaveDelivery", t.store.SaveDelivery(t.ctx, tenant, d))
+		t.ok("SaveDelivery", t.tables.SaveDelivery(t.ctx, tenant, d))
 	}
 }
 
 // hasDelivery ends the clause unless the store has a delivery.
 func (t *trial) hasDelivery(tenant verification.TenantID, want rules.Delivery) {
-	got, err := t.store.Delivery(t.ctx, tenant, want.Ref())
+	got, err := t.tables.Delivery(t.ctx, tenant, want.Ref())
 	t.ok("Delivery", err)
 	same(t, "the delivery", got, want)
 }
 
 func (t *trial) hasNoDelivery(tenant verification.TenantID, run verification.RunID) {
-	_, err := t.store.Delivery(t.ctx, tenant, rules.NoticeRef{Run: run})
+	_, err := t.tables.Delivery(t.ctx, tenant, rules.NoticeRef{Run: run})
 	t.refused("Delivery(an unknown one)", err, verification.ErrNotFound)
 }
 
 // pagesOf returns the function that reads pages of the deliveries in a state.
 func (t *trial) pagesOf(tenant verification.TenantID, state rules.DeliveryState) func(store.PageQuery) (store.Page[rules.Delivery], error) {
 	return func(p store.PageQuery) (store.Page[rules.Delivery], error) {
-		return t.store.Deliveries(t.ctx, tenant, state, p)
+		return t.tables.Deliveries(t.ctx, tenant, state, p)
 	}
 }
 
@@ -199,12 +199,12 @@ func cancelledDelivery(t *trial) {
 	t.runs(ours, 1)
 	d := delivery(1, rules.DeliveryPending, instant(0))
 	late := delivery(1, rules.DeliveryDelivered, instant(time.Minute))
-	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, d); err == nil {
+	if err := t.tables.SaveDelivery(cancelled(t.ctx), ours, d); err == nil {
 		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
 	t.hasNoDelivery(ours, d.Run)
 	t.deliver(ours, d)
-	if err := t.store.SaveDelivery(cancelled(t.ctx), ours, late); err == nil {
+	if err := t.tables.SaveDelivery(cancelled(t.ctx), ours, late); err == nil {
 		t.failf("SaveDelivery with a cancelled context succeeded, want an error")
 	}
 	t.hasDelivery(ours, d)

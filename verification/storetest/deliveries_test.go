@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -13,19 +14,41 @@ import (
 
 // ledgering breaks the results of Deliveries.
 func ledgering(change func(state rules.DeliveryState, q store.PageQuery, p *store.Page[rules.Delivery])) breakage {
+	return listing(func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+		p, err := sound.Deliveries(ctx, t, state, q)
+		change(state, q, &p)
+		return p, err
+	})
+}
+
+// listing replaces Rows for deliveries.
+func listing(
+	list func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error),
+) breakage {
 	return func(b *broken, sound stores) {
-		b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
-			p, err := sound.Deliveries(ctx, t, state, q)
-			change(state, q, &p)
-			return p, err
+		b.RowsFunc = func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+			if q.Kind != store.RecordDelivery {
+				return sound.Rows(ctx, q)
+			}
+			p, err := list(ctx, sound, q.Tenant, q.State, q.PageQuery)
+			rows := store.Page[store.Record]{Total: p.Total, PageQuery: p.PageQuery}
+			for _, d := range p.Data {
+				rows.Data = append(rows.Data, store.DeliveryRecord{Tenant: q.Tenant, Delivery: d})
+			}
+			return rows, err
 		}
 	}
 }
 
-// recording breaks the arguments of SaveDelivery.
-func recording(save func(ctx context.Context, sound store.Store, t tenantID, d rules.Delivery) error) breakage {
+// recording replaces Change for deliveries.
+func recording(save func(ctx context.Context, sound stores, t tenantID, d rules.Delivery) error) breakage {
 	return func(b *broken, sound stores) {
-		b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error { return save(ctx, sound, t, d) }
+		b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+			if r, ok := rows[0].(store.DeliveryRecord); ok {
+				return save(ctx, sound, r.Tenant, r.Delivery)
+			}
+			return sound.Change(ctx, rows)
+		}
 	}
 }
 
@@ -37,7 +60,7 @@ func deliveryBreaches() []breach {
 	)
 	return []breach{
 		{"a delivery is returned as it was saved", "SaveDelivery forgets the class", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
+			func(ctx context.Context, s stores, t tenantID, d rules.Delivery) error {
 				d.Class = ""
 				return s.SaveDelivery(ctx, t, d)
 			})},
@@ -47,21 +70,18 @@ func deliveryBreaches() []breach {
 			}
 		})},
 		{"each notice of a run has a delivery", "a run has one delivery", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
+			func(ctx context.Context, s stores, t tenantID, d rules.Delivery) error {
 				d.Seq = 0
 				return s.SaveDelivery(ctx, t, d)
 			})},
-		{"an unknown delivery is not found", "Delivery makes one up", func(b *broken, sound stores) {
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, n rules.NoticeRef) (rules.Delivery, error) {
-				d, err := sound.Delivery(ctx, t, n)
-				if errors.Is(err, verification.ErrNotFound) {
-					return rules.Delivery{Run: n.Run}, nil
-				}
-				return d, err
+		{"an unknown delivery is not found", "Delivery makes one up", readingRows(store.RecordDelivery, func(_ string, r store.DeliveryRecord, err error) (store.DeliveryRecord, error) {
+			if errors.Is(err, verification.ErrNotFound) {
+				return store.DeliveryRecord{}, nil
 			}
-		}},
+			return r, err
+		})},
 		{"a notice has one delivery, which a later one replaces", "the first one stays", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
+			func(ctx context.Context, s stores, t tenantID, d rules.Delivery) error {
 				if _, err := s.Delivery(ctx, t, d.Ref()); err == nil {
 					return nil
 				}
@@ -69,29 +89,29 @@ func deliveryBreaches() []breach {
 			})},
 		{"a notice has one delivery, which a later one replaces", "each save adds one to the list", func(b *broken, sound stores) {
 			saves := memo[runID, int]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
+			recording(func(ctx context.Context, sound stores, t tenantID, d rules.Delivery) error {
 				n, _ := saves.get(d.Run)
 				saves.set(d.Run, n+1)
 				return sound.SaveDelivery(ctx, t, d)
-			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+			})(b, sound)
+			listing(func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, d := range p.Data {
 					n, _ := saves.get(d.Run)
 					p.Data, p.Total = append(p.Data, slices.Repeat([]rules.Delivery{d}, n-1)...), p.Total+n-1
 				}
 				return p, err
-			}
+			})(b, sound)
 		}},
 		{"a notice has one delivery, which a later one replaces", "a delivery stays listed under the state it had", func(b *broken, sound stores) {
 			firsts := memo[runID, rules.Delivery]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
+			recording(func(ctx context.Context, sound stores, t tenantID, d rules.Delivery) error {
 				if _, ok := firsts.get(d.Run); !ok {
 					firsts.set(d.Run, d)
 				}
 				return sound.SaveDelivery(ctx, t, d)
-			}
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+			})(b, sound)
+			listing(func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				for _, run := range firsts.keys() {
 					if d, _ := firsts.get(run); d.State == state && !slices.ContainsFunc(p.Data, func(l rules.Delivery) bool { return l.Run == run }) {
@@ -99,7 +119,7 @@ func deliveryBreaches() []breach {
 					}
 				}
 				return p, err
-			}
+			})(b, sound)
 		}},
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "at equal times the lowest id comes first", ledgering(
 			func(_ state, _ query, p *page) {
@@ -110,44 +130,45 @@ func deliveryBreaches() []breach {
 		{"deliveries are listed by last attempt, newest first, then by run id from the highest", "the one tried first comes first", ledgering(
 			func(_ state, _ query, p *page) { slices.Reverse(p.Data) })},
 		{"the pages of deliveries add up to the whole list", "a page repeats the last of the one before", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+			listing(func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				earlier := q
 				earlier.Offset = max(0, q.Offset-1)
 				p, err := sound.Deliveries(ctx, t, state, earlier)
 				p.PageQuery = q
 				return p, err
-			}
+			})(b, sound)
 		}},
 		{"the pages of deliveries add up to the whole list", "the total is that of the page", ledgering(
 			func(_ state, _ query, p *page) { p.Total = len(p.Data) })},
 		{"the state filter selects the deliveries in a state", "every state is listed", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, _ rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+			listing(func(ctx context.Context, sound stores, t tenantID, _ rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				return sound.Deliveries(ctx, t, "", q)
-			}
+			})(b, sound)
 		}},
 		{"the state filter selects the deliveries in a state", "the total is that of every state", func(b *broken, sound stores) {
-			b.DeliveriesFunc = func(ctx context.Context, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
+			listing(func(ctx context.Context, sound stores, t tenantID, state rules.DeliveryState, q store.PageQuery) (store.Page[rules.Delivery], error) {
 				p, err := sound.Deliveries(ctx, t, state, q)
 				all, _ := sound.Deliveries(ctx, t, "", q)
 				p.Total = all.Total
 				return p, err
-			}
+			})(b, sound)
 		}},
 		{"a delivery with a cancelled context is not saved", "SaveDelivery looks at no context", recording(
-			func(ctx context.Context, s store.Store, t tenantID, d rules.Delivery) error {
+			func(ctx context.Context, s stores, t tenantID, d rules.Delivery) error {
 				return s.SaveDelivery(context.WithoutCancel(ctx), t, d)
 			})},
 		{"two tenants have separate deliveries", "deliveries are kept by their run alone", func(b *broken, sound stores) {
 			owners := memo[runID, tenantID]{}
-			b.SaveDeliveryFunc = func(ctx context.Context, t tenantID, d rules.Delivery) error {
+			recording(func(ctx context.Context, sound stores, t tenantID, d rules.Delivery) error {
 				owners.set(d.Run, t)
 				return sound.SaveDelivery(ctx, t, d)
-			}
-			b.DeliveryFunc = func(ctx context.Context, t tenantID, n rules.NoticeRef) (rules.Delivery, error) {
-				if owner, ok := owners.get(n.Run); ok {
-					t = owner
+			})(b, sound)
+			b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				parts := strings.Split(key, store.KeySeparator)
+				if owner, ok := owners.get(runID(parts[1])); ok {
+					parts[0] = string(owner)
 				}
-				return sound.Delivery(ctx, t, n)
+				return sound.Row(ctx, kind, strings.Join(parts, store.KeySeparator))
 			}
 		}},
 	}

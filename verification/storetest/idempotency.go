@@ -13,9 +13,9 @@ import (
 
 func idempotency() []clause {
 	const (
-		claims  = "IdempotencyStore.ClaimIdempotencyKey: "
-		settle  = "IdempotencyStore.SettleIdempotencyKey: "
-		release = "IdempotencyStore.ReleaseIdempotencyKey: "
+		claims  = "Tables.ClaimIdempotencyKey: "
+		settle  = "Tables.SettleIdempotencyKey: "
+		release = "Tables.ReleaseIdempotencyKey: "
 	)
 	return []clause{
 		{"the first claim of a key is stored, and later claims return it", claims + "stores the record unless its key has one younger than IdempotencyKeyTTL. It returns the stored record", firstClaim},
@@ -25,9 +25,9 @@ func idempotency() []clause {
 		{"settling does not change the record of another request", settle + "marks the record with this ID", settledByAnother},
 		{"a released key can be claimed", release + "removes the record with this ID", keyReleased},
 		{"only an unsettled record with the same ID is released", release + "removes the record with this ID unless it is settled", keyReleasedByAnother},
-		{"a record is found while it lasts", "IdempotencyStore.IdempotencyRecord: returns the record of a key, or ErrNotFound if there is none younger than IdempotencyKeyTTL at now", claimFound},
+		{"a record is found while it lasts", "Tables.IdempotencyRecord: returns the record of a key, or ErrNotFound if there is none younger than IdempotencyKeyTTL at now", claimFound},
 		{"a claim with a cancelled context is not stored", claims + "returns the stored record", cancelledClaim},
-		{"two tenants have separate keys", "IdempotencyStore: every method is of one tenant", keysOfTwoTenants},
+		{"two tenants have separate keys", "IdempotencyKeyRecord.Tenant: a key is of one tenant", keysOfTwoTenants},
 		{"two scopes have separate keys", "IdempotencyScope: the same key in two scopes is two keys", keysOfTwoScopes},
 	}
 }
@@ -42,17 +42,17 @@ func claim(key string, n int, at time.Time) store.IdempotencyRecord {
 
 // claims claims a key, and ends the clause unless the stored record is want.
 func (t *trial) claims(tenant verification.TenantID, r, want store.IdempotencyRecord) {
-	got, err := t.store.ClaimIdempotencyKey(t.ctx, tenant, r)
+	got, err := t.tables.ClaimIdempotencyKey(t.ctx, tenant, r)
 	t.ok("ClaimIdempotencyKey", err)
 	same(t, "the record of "+r.Key, got, want)
 }
 
 func (t *trial) settleKey(tenant verification.TenantID, r store.IdempotencyRecord) {
-	t.ok("SettleIdempotencyKey", t.store.SettleIdempotencyKey(t.ctx, tenant, r))
+	t.ok("SettleIdempotencyKey", t.tables.SettleIdempotencyKey(t.ctx, tenant, r))
 }
 
 func (t *trial) releaseKey(tenant verification.TenantID, r store.IdempotencyRecord) {
-	t.ok("ReleaseIdempotencyKey", t.store.ReleaseIdempotencyKey(t.ctx, tenant, r))
+	t.ok("ReleaseIdempotencyKey", t.tables.ReleaseIdempotencyKey(t.ctx, tenant, r))
 }
 
 // settledAs returns a record settled as a verdict.
@@ -93,7 +93,7 @@ func concurrentClaims(t *trial) {
 		key := fmt.Sprintf("key-%d", round)
 		var stored [callers]store.IdempotencyRecord
 		errs := concurrently(func(caller int) (err error) {
-			stored[caller], err = t.store.ClaimIdempotencyKey(t.ctx, ours, claim(key, caller+1, instant(time.Duration(caller)*tick)))
+			stored[caller], err = t.tables.ClaimIdempotencyKey(t.ctx, ours, claim(key, caller+1, instant(time.Duration(caller)*tick)))
 			return err
 		})
 		for caller := range callers {
@@ -156,7 +156,7 @@ func keyReleasedByAnother(t *trial) {
 
 // finds ends the clause unless want is the record of a key at a time; nil is none.
 func (t *trial) finds(tenant verification.TenantID, key store.IdempotencyKey, now time.Time, want *store.IdempotencyRecord) {
-	got, err := t.store.IdempotencyRecord(t.ctx, tenant, key, now)
+	got, err := t.tables.IdempotencyRecord(t.ctx, tenant, key, now)
 	if want == nil {
 		t.refused("IdempotencyRecord of "+key.Key, err, verification.ErrNotFound)
 		return
@@ -179,7 +179,7 @@ func claimFound(t *trial) {
 }
 
 func cancelledClaim(t *trial) {
-	if _, err := t.store.ClaimIdempotencyKey(cancelled(t.ctx), ours, claim("key", 1, instant(0))); err == nil {
+	if _, err := t.tables.ClaimIdempotencyKey(cancelled(t.ctx), ours, claim("key", 1, instant(0))); err == nil {
 		t.failf("ClaimIdempotencyKey with a cancelled context succeeded, want an error")
 	}
 	second := claim("key", 2, instant(time.Minute))

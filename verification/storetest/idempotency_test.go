@@ -2,139 +2,135 @@ package storetest_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// claiming breaks the arguments and results of ClaimIdempotencyKey.
-func claiming(claim func(ctx context.Context, sound store.Store, t tenantID, r record) (record, error)) breakage {
+// keyed replaces Change for idempotency keys.
+func keyed(change func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error) breakage {
 	return func(b *broken, sound stores) {
-		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {
-			return claim(ctx, sound, t, r)
+		b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+			if r, ok := rows[0].(store.IdempotencyKeyRecord); ok {
+				return change(ctx, sound, r)
+			}
+			return sound.Change(ctx, rows)
 		}
 	}
 }
 
-// scopeless is a store that keeps its keys without their scope.
-func scopeless() breakage {
-	one := func(r record) record { r.Scope = store.ScopeStart; return r }
+// save changes the record of a key.
+func (s stores) save(ctx context.Context, r store.IdempotencyKeyRecord) error {
+	return s.Change(ctx, []store.Record{r})
+}
+
+// kept returns the stored record of a key; zero if there is none.
+func (s stores) kept(ctx context.Context, r store.IdempotencyKeyRecord) record {
+	row, err := s.Row(ctx, store.RecordIdempotencyKey, store.KeyOf(r))
+	if found, ok := row.(store.IdempotencyKeyRecord); ok && err == nil {
+		return found.Request
+	}
+	return record{}
+}
+
+// The kinds of changes of a key.
+func claims(r store.IdempotencyKeyRecord) bool  { return !r.Released && !r.Request.Settled }
+func settles(r store.IdempotencyKeyRecord) bool { return !r.Released && r.Request.Settled }
+
+// without is a store that keeps its keys without a part of them.
+func without(part int, none string, change func(r *store.IdempotencyKeyRecord)) breakage {
 	return func(b *broken, sound stores) {
-		b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
-			return sound.IdempotencyRecord(ctx, t, one(record{IdempotencyKey: k}).IdempotencyKey, now)
-		}
-		b.ClaimIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) (record, error) {
-			return sound.ClaimIdempotencyKey(ctx, t, one(r))
-		}
-		b.SettleIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-			return sound.SettleIdempotencyKey(ctx, t, one(r))
-		}
-		b.ReleaseIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-			return sound.ReleaseIdempotencyKey(ctx, t, one(r))
+		keyed(func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+			change(&r)
+			return sound.save(ctx, r)
+		})(b, sound)
+		b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+			parts := strings.Split(key, store.KeySeparator)
+			parts[part] = none
+			return sound.Row(ctx, kind, strings.Join(parts, store.KeySeparator))
 		}
 	}
 }
 
 // anyRequest lets any request settle or release the record of another one.
-func anyRequest(settle, release bool) breakage {
-	return func(b *broken, sound stores) {
-		holder := func(ctx context.Context, t tenantID, r record) record {
-			if kept, err := sound.IdempotencyRecord(ctx, t, r.IdempotencyKey, r.At); err == nil {
-				r.ID = kept.ID
-			}
-			return r
+func anyRequest(changes func(r store.IdempotencyKeyRecord) bool) breakage {
+	return keyed(func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+		if kept := sound.kept(ctx, r); changes(r) && kept.ID != "" {
+			r.Request.ID = kept.ID
 		}
-		if settle {
-			b.SettleIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-				return sound.SettleIdempotencyKey(ctx, t, holder(ctx, t, r))
-			}
+		return sound.save(ctx, r)
+	})
+}
+
+// ignoring ignores some changes.
+func ignoring(changes func(r store.IdempotencyKeyRecord) bool) breakage {
+	return keyed(func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+		if changes(r) {
+			return nil
 		}
-		if release {
-			b.ReleaseIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-				return sound.ReleaseIdempotencyKey(ctx, t, holder(ctx, t, r))
-			}
-		}
-	}
+		return sound.save(ctx, r)
+	})
 }
 
 func idempotencyBreaches() []breach {
-	newest := claiming(func(_ context.Context, _ store.Store, _ tenantID, r record) (record, error) { return r, nil })
+	released := func(r store.IdempotencyKeyRecord) bool { return r.Released }
 	return []breach{
-		{"the first claim of a key is stored, and later claims return it", "the newest claim is kept", newest},
-		{"exactly one of concurrent claims is stored", "every caller is given its own", newest},
-		{"a claim lasts for IdempotencyKeyTTL", "a claim of a whole day still counts", func(b *broken, sound stores) {
-			kept := memo[string, record]{}
-			claiming(func(_ context.Context, _ store.Store, _ tenantID, r record) (record, error) {
-				if old, ok := kept.get(r.Key); ok && r.At.Sub(old.At) <= store.IdempotencyKeyTTL {
-					return old, nil
+		{"the first claim of a key is stored, and later claims return it", "the newest claim is kept", ignoring(claims)},
+		{"exactly one of concurrent claims is stored", "every caller is given its own", ignoring(claims)},
+		{"a claim lasts for IdempotencyKeyTTL", "a claim of a whole day still counts", keyed(
+			func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+				if kept := sound.kept(ctx, r); claims(r) && r.Request.At.Sub(kept.At) == store.IdempotencyKeyTTL {
+					return store.Refused(r)
 				}
-				kept.set(r.Key, r)
-				return r, nil
-			})(b, sound)
-		}},
-		{"a claim lasts for IdempotencyKeyTTL", "a claim lives for an hour", claiming(
-			func(ctx context.Context, sound store.Store, t tenantID, r record) (record, error) {
-				r.Key += r.At.Truncate(time.Hour).String()
-				return sound.ClaimIdempotencyKey(ctx, t, r)
+				return sound.save(ctx, r)
 			})},
-		{"a record is found while it lasts", "IdempotencyRecord finds what is too old", func(b *broken, sound stores) {
-			b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
-				return sound.IdempotencyRecord(ctx, t, k, now.Add(-time.Second))
-			}
+		{"a claim lasts for IdempotencyKeyTTL", "a claim lives for an hour", keyed(
+			func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+				r.Request.Key += r.Request.At.Truncate(time.Hour).String()
+				return sound.save(ctx, r)
+			})},
+		{"a record is found while it lasts", "Row looks in another tenant", func(b *broken, sound stores) {
+			without(0, string(one), func(*store.IdempotencyKeyRecord) {})(b, sound)
+			b.ChangeFunc = sound.Change
 		}},
-		{"a record is found while it lasts", "IdempotencyRecord looks in another tenant", func(b *broken, sound stores) {
-			b.IdempotencyRecordFunc = func(ctx context.Context, _ tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
-				return sound.IdempotencyRecord(ctx, "a0000000-0000-7000-8000-000000000001", k, now)
-			}
-		}},
-		{"a settled record has its result", "SettleIdempotencyKey does nothing", func(b *broken, _ stores) {
-			b.SettleIdempotencyKeyFunc = func(context.Context, tenantID, record) error { return nil }
-		}},
-		{"a settled record has its result", "SettleIdempotencyKey forgets the answer", func(b *broken, sound stores) {
-			b.SettleIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-				r.Result, r.Decision = "", ""
-				return sound.SettleIdempotencyKey(ctx, t, r)
-			}
-		}},
-		{"settling does not change the record of another request", "SettleIdempotencyKey settles any record", anyRequest(true, false)},
-		{"a released key can be claimed", "ReleaseIdempotencyKey does nothing", func(b *broken, _ stores) {
-			b.ReleaseIdempotencyKeyFunc = func(context.Context, tenantID, record) error { return nil }
-		}},
-		{
-			"only an unsettled record with the same ID is released",
-			"ReleaseIdempotencyKey removes any record", anyRequest(false, true),
-		},
+		{"a settled record has its result", "Change does not settle", ignoring(settles)},
+		{"a settled record has its result", "Change forgets the answer", keyed(
+			func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+				r.Request.Result, r.Request.Decision = "", ""
+				return sound.save(ctx, r)
+			})},
+		{"settling does not change the record of another request", "Change settles any record", anyRequest(settles)},
+		{"a released key can be claimed", "Change does not release", ignoring(released)},
+		{"only an unsettled record with the same ID is released", "Change releases any record", anyRequest(released)},
 		{
 			"only an unsettled record with the same ID is released", "a settled key is released",
 			func(b *broken, sound stores) {
 				gone := memo[string, bool]{}
-				b.ReleaseIdempotencyKeyFunc = func(ctx context.Context, t tenantID, r record) error {
-					if kept, err := sound.IdempotencyRecord(ctx, t, r.IdempotencyKey, r.At); err == nil && kept.ID == r.ID {
-						gone.set(r.Key, true)
+				keyed(func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+					if released(r) && sound.kept(ctx, r).ID == r.Request.ID {
+						gone.set(store.KeyOf(r), true)
 					}
-					return nil
-				}
-				b.IdempotencyRecordFunc = func(ctx context.Context, t tenantID, k store.IdempotencyKey, now time.Time) (record, error) {
-					if released, _ := gone.get(k.Key); released {
-						return record{}, verification.ErrNotFound
+					return sound.save(ctx, r)
+				})(b, sound)
+				b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+					if released, _ := gone.get(key); released {
+						return nil, verification.ErrNotFound
 					}
-					return sound.IdempotencyRecord(ctx, t, k, now)
+					return sound.Row(ctx, kind, key)
 				}
 			},
 		},
-		{
-			"a claim with a cancelled context is not stored", "ClaimIdempotencyKey looks at no context",
-			claiming(func(ctx context.Context, s store.Store, t tenantID, r record) (record, error) {
-				return s.ClaimIdempotencyKey(context.WithoutCancel(ctx), t, r)
-			}),
-		},
-		{
-			"two tenants have separate keys", "keys are kept without their tenant",
-			claiming(func(ctx context.Context, s store.Store, _ tenantID, r record) (record, error) {
-				return s.ClaimIdempotencyKey(ctx, "", r)
-			}),
-		},
-		{"two scopes have separate keys", "keys are kept without their scope", scopeless()},
+		{"a claim with a cancelled context is not stored", "Change looks at no context", keyed(
+			func(ctx context.Context, sound stores, r store.IdempotencyKeyRecord) error {
+				return sound.save(context.WithoutCancel(ctx), r)
+			})},
+		{"two tenants have separate keys", "keys are kept without their tenant", without(0, string(one), func(r *store.IdempotencyKeyRecord) { r.Tenant = one })},
+		{"two scopes have separate keys", "keys are kept without their scope", without(1, string(store.ScopeStart), func(r *store.IdempotencyKeyRecord) {
+			r.Request.Scope = store.ScopeStart
+		})},
 	}
 }
+
+const one tenantID = "a0000000-0000-7000-8000-000000000001"

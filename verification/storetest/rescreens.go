@@ -18,7 +18,7 @@ func rescreens() []clause {
 	return []clause{
 		{"one host holds a list until its time", hold + "makes p.Holder the only host that begins passes over the list p.List, until p.HeldUntil", listIsHeld},
 		{"a pass begins when the version of the list changes", hold + "If the last pass over the list does not have the version p.Version, HoldPass begins another one", passBegins},
-		{"passes are returned in the order of their lists", "RescreenStore.RescreenPasses: returns the last pass over each list, in the order of the lists", passesInOrder},
+		{"passes are returned in the order of their lists", "Tables.RescreenPasses: returns the last pass over each list, in the order of the lists", passesInOrder},
 		{"a pass queues the runs that were screened against another version", hold + "for each run that was screened against another version, it queues work", runsOfVersions},
 		{"a refused HoldPass begins no pass", hold + "returns ErrConflict if another host holds the list at now", passOfAnother},
 		{"a pass ends when no work of its list is left", hold + "A pass of the same version ends at now when no such work is left", passEnds},
@@ -96,7 +96,7 @@ func (t *trial) rescreens(list string, now time.Duration, want ...verification.R
 }
 
 func (t *trial) passesAre(want ...store.RescreenPass) {
-	got, err := t.store.RescreenPasses(t.ctx)
+	got, err := t.tables.RescreenPasses(t.ctx)
 	t.ok("RescreenPasses", err)
 	same(t, "RescreenPasses", got, want)
 }

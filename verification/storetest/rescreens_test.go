@@ -59,9 +59,9 @@ func rescreenBreaches() []breach {
 		{"a pass begins when the version of the list changes", "times lose their fractions", holdingPass(nil, func(p *pass) { p.StartedAt = p.StartedAt.Truncate(time.Second) })},
 		{"a pass begins when the version of the list changes", "the version never changes", holdingPass(func(p *pass, _ *time.Time) { p.Version = "v0" }, nil)},
 		{"passes are returned in the order of their lists", "the last list comes first", func(b *broken, sound stores) {
-			b.RescreenPassesFunc = func(ctx context.Context) ([]pass, error) {
-				all, err := sound.RescreenPasses(ctx)
-				slices.Reverse(all)
+			b.RowsFunc = func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+				all, err := sound.Rows(ctx, q)
+				slices.Reverse(all.Data)
 				return all, err
 			}
 		}},

@@ -38,8 +38,9 @@ func Documents(t *testing.T, fresh func(t *testing.T) verification.DocumentStore
 
 // Some tests the given ports: it calls each suite whose ports are all given. The suites of
 // the work queue, deliveries, the audit trail, measures, re-screening and the ledger of erasures also need the RunStore,
-// whose appends fill them; the suite of re-screening also needs the WorkQueue, and the suite
-// of the RunStore a WorkQueue and a WorkflowStore. The suite of the SetupStore needs the ports of what it saves. The suites of the RetentionStore and the CopyStore need all ports.
+// whose appends fill them; the suite of re-screening also needs the WorkQueue and the RowStore, and the suite
+// of the RunStore a WorkQueue and a WorkflowStore. The RowStore has the suites of tenants, idempotency keys and deliveries. The suite of the SetupStore
+// needs the ports of what it saves. The suites of the RetentionStore and the CopyStore need all ports.
 func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 	t.Helper()
 	given := fresh(t)
@@ -55,14 +56,13 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"workflows", given.WorkflowStore != nil, workflows()},
 		{"tenants", given.RowStore != nil, tenants()},
 		{"setups", given.SetupStore != nil && given.RowStore != nil && given.WorkflowStore != nil && given.AuditStore != nil, setups()},
-		{"idempotency keys", given.IdempotencyStore != nil, idempotency()},
+		{"idempotency keys", given.RowStore != nil, idempotency()},
 		{"documents", given.DocumentStore != nil, documents()},
-		{"deliveries", runnable && given.DeliveryStore != nil, deliveries()},
+		{"deliveries", runnable && given.RowStore != nil, deliveries()},
 		{"audit trail", runnable && given.AuditStore != nil, audits()},
 		{"measures", runnable && given.MeasureStore != nil, measures()},
-		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil, rescreens()},
-		{"retention", runnable && given.RetentionStore != nil && given.DeliveryStore != nil && given.IdempotencyStore != nil &&
-			given.MeasureStore != nil && given.RowStore != nil, retention()},
+		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil && given.RowStore != nil, rescreens()},
+		{"retention", runnable && given.RetentionStore != nil && given.MeasureStore != nil && given.RowStore != nil, retention()},
 		{"ledger of erasures", runnable && given.LedgerStore != nil, ledgers()},
 		{"copies", given.CopyStore != nil, copies()},
 	} {
@@ -100,8 +100,6 @@ type Ports struct {
 	store.WorkQueue
 	store.WorkflowStore
 	store.SetupStore
-	store.IdempotencyStore
-	store.DeliveryStore
 	store.AuditStore
 	verification.DocumentStore
 	store.MeasureStore
@@ -115,7 +113,7 @@ type Ports struct {
 func portsOf(s store.Store) Ports {
 	copied, _ := s.(store.CopyStore)
 	return Ports{
-		RunStore: s, WorkQueue: s, WorkflowStore: s, SetupStore: s, IdempotencyStore: s, DeliveryStore: s, AuditStore: s,
+		RunStore: s, WorkQueue: s, WorkflowStore: s, SetupStore: s, AuditStore: s,
 		MeasureStore: s, RescreenStore: s, RetentionStore: s, LedgerStore: s, RowStore: s, CopyStore: copied,
 	}
 }

@@ -299,21 +299,21 @@ func tenantBreaches() []breach {
 			}
 		}},
 		{"tenants and accounts are listed in order", "Rows comes with the logos", func(b *broken, sound stores) {
-			b.RowsFunc = func(ctx context.Context, kind store.RecordKind, of tenantID) ([]store.Record, error) {
-				all, err := sound.Rows(ctx, kind, of)
-				for i := range all {
-					if r, err := sound.Row(ctx, store.RecordLogo, store.KeyOf(all[i])); err == nil {
-						all[i] = r
+			b.RowsFunc = func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+				all, err := sound.Rows(ctx, q)
+				for i := range all.Data {
+					if r, err := sound.Row(ctx, store.RecordLogo, store.KeyOf(all.Data[i])); err == nil {
+						all.Data[i] = r
 					}
 				}
 				return all, err
 			}
 		}},
 		{"tenants and accounts are listed in order", "Rows lists the last account first", func(b *broken, sound stores) {
-			b.RowsFunc = func(ctx context.Context, kind store.RecordKind, of tenantID) ([]store.Record, error) {
-				all, err := sound.Rows(ctx, kind, of)
-				if kind == store.RecordAccount {
-					slices.Reverse(all)
+			b.RowsFunc = func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+				all, err := sound.Rows(ctx, q)
+				if q.Kind == store.RecordAccount {
+					slices.Reverse(all.Data)
 				}
 				return all, err
 			}

@@ -146,7 +146,7 @@ func (f *finder) find(ctx context.Context) error {
 			}
 		}
 	}
-	passes, err := f.store.RescreenPasses(ctx)
+	passes, err := store.Tables{RowStore: f.store}.RescreenPasses(ctx)
 	for _, p := range passes {
 		if p.EndedAt.IsZero() && !slices.Contains(f.names.Lists, p.List) {
 			f.add(KindList, p.List)

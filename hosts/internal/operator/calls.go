@@ -74,11 +74,6 @@ func (c *Client) HoldPass(ctx context.Context, p store.RescreenPass, now time.Ti
 	return one[store.RescreenPass](ctx, c, "HoldPass", p, now)
 }
 
-// RescreenPasses implements Ports.
-func (c *Client) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
-	return one[[]store.RescreenPass](ctx, c, "RescreenPasses")
-}
-
 // StartedRuns implements Ports.
 func (c *Client) StartedRuns(
 	ctx context.Context, t verification.TenantID, w verification.WorkflowID, after store.StartedPosition, before time.Time, limit int,
@@ -92,8 +87,8 @@ func (c *Client) Row(ctx context.Context, kind store.RecordKind, key string) (st
 }
 
 // Rows implements Ports.
-func (c *Client) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
-	return one[[]store.Record](ctx, c, "Rows", kind, of)
+func (c *Client) Rows(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+	return one[store.Page[store.Record]](ctx, c, "Rows", q)
 }
 
 // Change implements Ports.
@@ -154,41 +149,6 @@ func (c *Client) SaveWorkflow(ctx context.Context, t verification.TenantID, w wo
 // SaveSetup implements Ports.
 func (c *Client) SaveSetup(ctx context.Context, s store.Setup) error {
 	return c.call(ctx, "SaveSetup", nil, s)
-}
-
-// IdempotencyRecord implements Ports.
-func (c *Client) IdempotencyRecord(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error) {
-	return one[store.IdempotencyRecord](ctx, c, "IdempotencyRecord", t, k, now)
-}
-
-// ClaimIdempotencyKey implements Ports.
-func (c *Client) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
-	return one[store.IdempotencyRecord](ctx, c, "ClaimIdempotencyKey", t, r)
-}
-
-// SettleIdempotencyKey implements Ports.
-func (c *Client) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return c.call(ctx, "SettleIdempotencyKey", nil, t, r)
-}
-
-// ReleaseIdempotencyKey implements Ports.
-func (c *Client) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return c.call(ctx, "ReleaseIdempotencyKey", nil, t, r)
-}
-
-// SaveDelivery implements Ports.
-func (c *Client) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-	return c.call(ctx, "SaveDelivery", nil, t, d)
-}
-
-// Delivery implements Ports.
-func (c *Client) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	return one[rules.Delivery](ctx, c, "Delivery", t, n)
-}
-
-// Deliveries implements Ports.
-func (c *Client) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
-	return one[store.Page[rules.Delivery]](ctx, c, "Deliveries", t, state, p)
 }
 
 // Hosts implements Ports.

@@ -82,13 +82,13 @@ type answering struct {
 	ended chan struct{}
 }
 
-func (a answering) Rows(ctx context.Context, _ store.RecordKind, _ verification.TenantID) ([]store.Record, error) {
+func (a answering) Rows(ctx context.Context, _ store.RowQuery) (none store.Page[store.Record], err error) {
 	if a.err != nil {
-		return nil, a.err
+		return none, a.err
 	}
 	<-ctx.Done()
 	close(a.ended)
-	return nil, ctx.Err()
+	return none, ctx.Err()
 }
 
 func TestErrorsKeepAllThatTheySay(t *testing.T) {
@@ -186,9 +186,9 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		path, body string
 		want       int
 	}{
-		{"Rows", `["tenants", ""]`, http.StatusOK},
+		{"Rows", `[{"Kind": "tenants"}]`, http.StatusOK},
 		{"Rows", "", http.StatusBadRequest},
-		{"Rows", `["tenants", 1]`, http.StatusBadRequest},
+		{"Rows", `[{"Kind": 1}]`, http.StatusBadRequest},
 		{"Row", "[]", http.StatusBadRequest},
 		{"Change", `[[{"tenants": {"Tenant": {"Unknown": 1}}}]]`, http.StatusBadRequest},
 		{"Nothing", "[]", http.StatusNotFound},

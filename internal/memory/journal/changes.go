@@ -153,40 +153,6 @@ func (s *Store) SaveSetup(ctx context.Context, set store.Setup) error {
 	})
 }
 
-// ClaimIdempotencyKey implements store.IdempotencyStore.
-func (s *Store) ClaimIdempotencyKey(
-	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
-) (stored store.IdempotencyRecord, err error) {
-	payload, err := encode(keyClaimed{t, r})
-	if err != nil {
-		return stored, err
-	}
-	err = s.change(func() (kind, []byte, error) {
-		var err error
-		stored, err = s.memory.ClaimIdempotencyKey(ctx, t, r)
-		if err != nil || stored != r {
-			return 0, nil, err
-		}
-		return kindKeyClaimed, payload, nil
-	})
-	return stored, err
-}
-
-// SettleIdempotencyKey implements store.IdempotencyStore.
-func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return s.record(kindKeySettled, keySettled{t, r}, func() error { return s.memory.SettleIdempotencyKey(ctx, t, r) })
-}
-
-// ReleaseIdempotencyKey implements store.IdempotencyStore.
-func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return s.record(kindKeyReleased, keyReleased{t, r}, func() error { return s.memory.ReleaseIdempotencyKey(ctx, t, r) })
-}
-
-// SaveDelivery implements store.DeliveryStore.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-	return s.record(kindDelivery, deliverySaved{t, d}, func() error { return s.memory.SaveDelivery(ctx, t, d) })
-}
-
 // Change implements store.RowStore.
 func (s *Store) Change(ctx context.Context, rows []store.Record) error {
 	var r rowsSaved

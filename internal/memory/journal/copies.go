@@ -85,21 +85,21 @@ func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
 
 // recordSaved is a record of a store. One of its fields is set.
 type recordSaved struct {
-	Rest           int                         `json:"rest"` // versions in the records that follow
-	Row            rowSaved                    `json:"row"`
-	Workflow       *store.WorkflowRecord       `json:"workflow"`
-	Run            *runSaved                   `json:"run"`
-	Measure        *store.MeasureRecord        `json:"measure"`
+	Rest     int                   `json:"rest"` // versions in the records that follow
+	Row      rowSaved              `json:"row"`
+	Workflow *store.WorkflowRecord `json:"workflow"`
+	Run      *runSaved             `json:"run"`
+	Measure  *store.MeasureRecord  `json:"measure"`
+	Audit    *store.AuditEntry     `json:"audit"`
+	Ledger   *store.LedgerRecord   `json:"ledger"`
+
+	// Builds before Row saved rows so.
+	Tenant         *verification.Tenant        `json:"tenant"`
+	Account        *verification.Account       `json:"account"`
+	RetentionMark  *store.RetentionMark        `json:"retention_mark"`
 	IdempotencyKey *store.IdempotencyKeyRecord `json:"idempotency_key"`
 	Delivery       *store.DeliveryRecord       `json:"delivery"`
 	Pass           *store.RescreenPass         `json:"pass"`
-	Audit          *store.AuditEntry           `json:"audit"`
-	Ledger         *store.LedgerRecord         `json:"ledger"`
-
-	// Builds before Row saved rows so.
-	Tenant        *verification.Tenant  `json:"tenant"`
-	Account       *verification.Account `json:"account"`
-	RetentionMark *store.RetentionMark  `json:"retention_mark"`
 }
 
 // rowSaved is a row of a small table. Its JSON has its kind as the name.
@@ -205,12 +205,6 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.Run = newRunSaved(runState(r))
 	case store.MeasureRecord:
 		saved.Measure = &r
-	case store.IdempotencyKeyRecord:
-		saved.IdempotencyKey = &r
-	case store.DeliveryRecord:
-		saved.Delivery = &r
-	case store.PassRecord:
-		saved.Pass = &r.Pass
 	case store.AuditRecord:
 		saved.Audit = &r.Entry
 	case store.LedgerRecord:
@@ -248,13 +242,15 @@ func (r recordSaved) record() store.Record {
 	return r.Row.Record
 }
 
+var errNoRecord = errors.New("it has no record")
+
 func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
 	if r.Run != nil {
 		return memstore.ReplaceRun(ctx, m, r.Run.state())
 	}
 	saved := r.record()
 	if saved == nil {
-		return errors.New("it has no record")
+		return errNoRecord
 	}
 	return m.SaveRecords(ctx, []store.Record{saved})
 }

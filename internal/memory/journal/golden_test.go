@@ -49,6 +49,9 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		"v2-ledger":          {calls: callsOfLedger},
 		"v2-ledger-snapshot": {calls: callsOfLedger},
 
+		"v2-rows":          {calls: callsOfRetention},
+		"v2-rows-snapshot": {calls: callsOfRows},
+
 		"v2-parts-snapshot": {calls: callsOfV2, write: func(ctx context.Context, s *journal.Store) error {
 			s.CutParts(100)
 			return callsOfV2(ctx, s)
@@ -320,24 +323,29 @@ func callsOfV2(ctx context.Context, s store.Store) error {
 
 	for i, k := range []string{"settled", "released", "open"} {
 		r := store.IdempotencyRecord{IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: k}, Fingerprint: "f", ID: string(runID(i)), At: now}
-		_, err := s.ClaimIdempotencyKey(ctx, tenant, r)
+		_, err := store.Tables{RowStore: s}.ClaimIdempotencyKey(ctx, tenant, r)
 		ok(err)
 		r.Result, r.Decision = "accepted", rules.DecisionApprove
 		switch k {
 		case "settled":
-			ok(s.SettleIdempotencyKey(ctx, tenant, r))
+			ok(store.Tables{RowStore: s}.SettleIdempotencyKey(ctx, tenant, r))
 		case "released":
-			ok(s.ReleaseIdempotencyKey(ctx, tenant, r))
+			ok(store.Tables{RowStore: s}.ReleaseIdempotencyKey(ctx, tenant, r))
 		}
 	}
-	ok(s.SaveDelivery(ctx, tenant, rules.Delivery{
+	ok(store.Tables{RowStore: s}.SaveDelivery(ctx, tenant, rules.Delivery{
 		Run: runID(1), Seq: 4, Event: "run.review_due_soon", URL: "https://a.example/hook", State: rules.DeliveryPending, Attempts: 2,
 		FirstAt: now, LastAt: now.Add(time.Minute), NextAt: now.Add(time.Hour), Class: rules.ClassTimeout,
 	}))
 	return errors.Join(failed...)
 }
 
-// callsOfRetention makes the calls of the golden journal v2-retention. They never change.
+// callsOfRows makes the calls of the golden journal v2-rows-snapshot. They never change.
+func callsOfRows(ctx context.Context, s store.Store) error {
+	return errors.Join(callsOfV2(ctx, s), store.Tables{RowStore: s}.SaveRetentionMark(ctx, store.RetentionMark{Tenant: tenant, Workflow: theWorkflow, KeyForm: 1}))
+}
+
+// callsOfRetention makes the calls of the golden journals v2-retention and v2-rows. They never change.
 func callsOfRetention(ctx context.Context, s store.Store) error {
 	failed := []error{callsOfV2(ctx, s)}
 	history, err := s.Load(ctx, tenant, runID(3), 0)
@@ -348,7 +356,7 @@ func callsOfRetention(ctx context.Context, s store.Store) error {
 			Tenant: tenant, Workflow: theWorkflow, Redacted: store.StartedPosition{StartedAt: now, Run: runID(2)},
 			Documents: store.StartedPosition{StartedAt: now, Run: runID(1)}, Deleted: store.StartedPosition{StartedAt: now.Add(time.Hour)},
 		}),
-		s.SaveDelivery(ctx, tenant, rules.Delivery{Run: runID(2), State: rules.DeliveryDelivered, Attempts: 1, LastAt: now, Event: "run.completed"}))
+		store.Tables{RowStore: s}.SaveDelivery(ctx, tenant, rules.Delivery{Run: runID(2), State: rules.DeliveryDelivered, Attempts: 1, LastAt: now, Event: "run.completed"}))
 	n, err := s.Forget(ctx, store.Ages{Deliveries: now.Add(time.Hour), Measures: now.AddDate(0, 0, 1), Keys: now.Add(time.Hour)}, 3)
 	if n != 3 {
 		failed = append(failed, errors.New("Forget has not removed 3 records"))

@@ -46,13 +46,8 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 }
 
 // Rows implements store.RowStore.
-func (s *Store) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
-	return read(ctx, s, func() ([]store.Record, error) { return s.memory.Rows(ctx, kind, of) })
-}
-
-// RescreenPasses implements store.RescreenStore.
-func (s *Store) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
-	return read(ctx, s, func() ([]store.RescreenPass, error) { return s.memory.RescreenPasses(ctx) })
+func (s *Store) Rows(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+	return read(ctx, s, func() (store.Page[store.Record], error) { return s.memory.Rows(ctx, q) })
 }
 
 // Workflow implements store.WorkflowStore.
@@ -77,25 +72,6 @@ func (s *Store) Versions(
 	ctx context.Context, t verification.TenantID, id verification.WorkflowID, p store.PageQuery,
 ) (store.Page[workflow.VersionInfo], error) {
 	return read(ctx, s, func() (store.Page[workflow.VersionInfo], error) { return s.memory.Versions(ctx, t, id, p) })
-}
-
-// IdempotencyRecord implements store.IdempotencyStore.
-func (s *Store) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
-) (store.IdempotencyRecord, error) {
-	return read(ctx, s, func() (store.IdempotencyRecord, error) { return s.memory.IdempotencyRecord(ctx, t, k, now) })
-}
-
-// Delivery implements store.DeliveryStore.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	return read(ctx, s, func() (rules.Delivery, error) { return s.memory.Delivery(ctx, t, n) })
-}
-
-// Deliveries implements store.DeliveryStore.
-func (s *Store) Deliveries(
-	ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery,
-) (store.Page[rules.Delivery], error) {
-	return read(ctx, s, func() (store.Page[rules.Delivery], error) { return s.memory.Deliveries(ctx, t, state, p) })
 }
 
 // AuditEntries implements store.AuditStore.

@@ -370,12 +370,15 @@ type rowsSaved struct {
 }
 
 func (r rowsSaved) apply(ctx context.Context, m *memstore.Store) error {
+	var rows []store.Record
 	for _, saved := range r.Rows {
-		if err := saved.apply(ctx, m); err != nil {
-			return err
+		row := saved.record()
+		if row == nil {
+			return errNoRecord
 		}
+		rows = append(rows, row)
 	}
-	return nil
+	return m.Change(ctx, rows)
 }
 
 // retentionMarked is how far retention has come with a workflow, as builds before kindRows recorded it.

@@ -92,7 +92,7 @@ func TestASnapshotKeepsNothingThatIsGone(t *testing.T) {
 	request := store.IdempotencyRecord{
 		IdempotencyKey: store.IdempotencyKey{Scope: store.ScopeSignal, Key: "key-that-goes"}, ID: "1", Fingerprint: "a", At: start(),
 	}
-	_, err := s.ClaimIdempotencyKey(ctx, tenant, request)
+	_, err := store.Tables{RowStore: s}.ClaimIdempotencyKey(ctx, tenant, request)
 	fine(err)
 	fine(s.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Bank", Logo: logo}))
 	fine(startRun(ctx, s, 0))
@@ -108,7 +108,7 @@ func TestASnapshotKeepsNothingThatIsGone(t *testing.T) {
 			t.Errorf("%q is in %q, want in the snapshot", text, got)
 		}
 	}
-	fine(s.ReleaseIdempotencyKey(ctx, tenant, request))
+	fine(store.Tables{RowStore: s}.ReleaseIdempotencyKey(ctx, tenant, request))
 	fine(s.SaveTenant(ctx, verification.Tenant{ID: tenant, Name: "Bank"}))
 	fine(s.Snapshot(ctx))
 	for _, text := range gone {
@@ -137,7 +137,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 				failed = errors.Join(failed, startRun(t.Context(), s, i))
 			}
 			_, err := s.HoldPass(t.Context(), store.RescreenPass{List: "sanctions", Version: "1", Holder: "a", HeldUntil: start()}, start())
-			return errors.Join(failed, err, s.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryPending}))
+			return errors.Join(failed, err, store.Tables{RowStore: s}.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryPending}))
 		}
 		if err := errors.Join(both(storereads.Noted{Store: s, Names: n}), both(wanted)); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestCallsGoOnDuringASnapshot(t *testing.T) {
 				}
 				failed = errors.Join(failed, change(t.Context(), s, i+many/2))
 			}
-			return errors.Join(failed, s.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryDelivered}))
+			return errors.Join(failed, store.Tables{RowStore: s}.SaveDelivery(t.Context(), tenant, rules.Delivery{Run: runID(1), State: rules.DeliveryDelivered}))
 		}
 		if err := later(storereads.Noted{Store: s, Names: n}); err != nil {
 			t.Error(err)

@@ -73,7 +73,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 	case isTable:
 		return read()
 	case store.IsRow(kind):
-		return yieldAll(s.rowsOf(ctx, kind, ""))
+		return yieldAll(s.rowsOf(ctx, kind))
 	}
 	return yieldAll(nil, fmt.Errorf("memory: unknown records %q", kind))
 }
@@ -206,15 +206,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) (err er
 			err = s.saveMeasureRecord(ctx, r)
 		case store.IdempotencyKeyRecord:
 			err = s.saveKey(ctx, r)
-		case store.DeliveryRecord:
-			err = s.SaveDelivery(ctx, r.Tenant, r.Delivery)
-		case store.PassRecord:
-			err = s.rescreens.change(ctx, func(passes map[string]store.RescreenPass) error {
-				p := r.Pass
-				p.HeldUntil, p.StartedAt, p.EndedAt = toMicrosecond(p.HeldUntil), toMicrosecond(p.StartedAt), toMicrosecond(p.EndedAt)
-				passes[p.List] = p
-				return nil
-			})
 		case store.AuditRecord:
 			err = s.saveEntry(ctx, r.Entry)
 		case store.LedgerRecord:

@@ -28,8 +28,9 @@ type deliveryList struct {
 	state  rules.DeliveryState
 }
 
-// SaveDelivery creates or replaces the delivery of a notice.
-func (s *Store) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
+// saveDelivery creates or replaces the delivery of a notice.
+func (s *Store) saveDelivery(ctx context.Context, r store.DeliveryRecord) error {
+	t, d := r.Tenant, r.Delivery
 	d.FirstAt, d.LastAt, d.NextAt = toMicrosecond(d.FirstAt), toMicrosecond(d.LastAt), toMicrosecond(d.NextAt)
 	l, ref := &s.deliveries.lists, noticeKey{t, d.Ref()}
 	return s.deliveries.change(ctx, func(rows map[noticeKey]rules.Delivery) error {
@@ -67,17 +68,12 @@ func (d *deliveries) remove(key noticeKey, count func(t verification.TenantID, b
 	}
 }
 
-// Delivery returns the delivery of a notice, or ErrNotFound.
-func (s *Store) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	return s.deliveries.get(ctx, noticeKey{t, n}, "delivery")
-}
-
-// Deliveries returns one page of the deliveries in a state, newest first.
-func (s *Store) Deliveries(
-	ctx context.Context, t verification.TenantID, state rules.DeliveryState, q store.PageQuery,
-) (p store.Page[rules.Delivery], err error) {
+// listDeliveries returns one page of the deliveries in a state, newest first.
+func (s *Store) listDeliveries(ctx context.Context, q store.RowQuery) (p store.Page[store.Record], err error) {
 	err = s.deliveries.read(ctx, func() error {
-		p = readPage(s.deliveries.lists[deliveryList{t, state}], q, func(d rules.Delivery) rules.Delivery { return d })
+		p = readPage(s.deliveries.lists[deliveryList{q.Tenant, q.State}], q.PageQuery, func(d rules.Delivery) store.Record {
+			return store.DeliveryRecord{Tenant: q.Tenant, Delivery: d}
+		})
 		return nil
 	})
 	return p, err

@@ -30,59 +30,33 @@ type claim struct {
 	at time.Time
 }
 
-// IdempotencyRecord returns the record of a key at the given time.
-func (s *Store) IdempotencyRecord(
-	ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time,
-) (store.IdempotencyRecord, error) {
-	r, err := s.keys.get(ctx, tenantKey{t, k}, "idempotency key")
-	if err == nil && now.Sub(r.At) >= store.IdempotencyKeyTTL {
-		return store.IdempotencyRecord{}, verification.NotFound("idempotency key")
-	}
-	return r, err
-}
-
-// ClaimIdempotencyKey stores the record unless its key has one that is younger than
-// IdempotencyKeyTTL, and returns the stored record.
-func (s *Store) ClaimIdempotencyKey(
-	ctx context.Context, t verification.TenantID, r store.IdempotencyRecord,
-) (stored store.IdempotencyRecord, err error) {
-	err = s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
-		k := tenantKey{t, r.IdempotencyKey}
+// changeKey changes the record of a key.
+func (s *Store) changeKey(ctx context.Context, c store.IdempotencyKeyRecord) error {
+	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
+		k, r := tenantKey{c.Tenant, c.Request.IdempotencyKey}, c.Request
 		r.At = toMicrosecond(r.At)
-		stored = rows[k]
-		if stored.ID == "" || r.At.Sub(stored.At) >= store.IdempotencyKeyTTL {
-			if err := s.refuseKey(t, r); err != nil {
+		stored, known := rows[k]
+		switch {
+		case c.Released:
+			if known && stored.ID == r.ID && !stored.Settled {
+				delete(rows, k)
+				s.keys.removeReleased(s.kept.add)
+			}
+		case r.Settled:
+			if known && stored.ID == r.ID {
+				stored.Settled, stored.Result, stored.Decision = true, r.Result, r.Decision
+				rows[k] = stored
+			}
+		case known && r.At.Sub(stored.At) < store.IdempotencyKeyTTL:
+			return store.Refused(c)
+		default:
+			if err := s.refuseKey(c.Tenant, r); err != nil {
 				return err
 			}
-			s.kept.add(t, sizeOfRequest)
+			s.kept.add(c.Tenant, sizeOfRequest)
 			s.keys.removeOld(r.At, s.kept.add)
-			stored, rows[k] = r, r
+			rows[k] = r
 			s.keys.claims = append(s.keys.claims, claim{k, r.ID, r.At})
-		}
-		return nil
-	})
-	return stored, err
-}
-
-// SettleIdempotencyKey marks the record with this ID as settled.
-func (s *Store) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
-		k := tenantKey{t, r.IdempotencyKey}
-		if stored, ok := rows[k]; ok && stored.ID == r.ID {
-			stored.Settled, stored.Result, stored.Decision = true, r.Result, r.Decision
-			rows[k] = stored
-		}
-		return nil
-	})
-}
-
-// ReleaseIdempotencyKey removes the record with this ID unless it is settled.
-func (s *Store) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	return s.keys.change(ctx, func(rows map[tenantKey]store.IdempotencyRecord) error {
-		k := tenantKey{t, r.IdempotencyKey}
-		if stored, ok := rows[k]; ok && stored.ID == r.ID && !stored.Settled {
-			delete(rows, k)
-			s.keys.removeReleased(s.kept.add)
 		}
 		return nil
 	})

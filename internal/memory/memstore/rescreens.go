@@ -117,13 +117,11 @@ func (s *Store) queueOutdated(p store.RescreenPass, now time.Time) (n int) {
 	return n
 }
 
-// RescreenPasses returns the last pass over each list.
-func (s *Store) RescreenPasses(ctx context.Context) (all []store.RescreenPass, err error) {
-	err = s.rescreens.read(ctx, func() error {
-		for _, list := range slices.Sorted(maps.Keys(s.rescreens.rows)) {
-			all = append(all, s.rescreens.rows[list])
-		}
+// savePass replaces the pass over a list, and queues no work.
+func (s *Store) savePass(ctx context.Context, p store.RescreenPass) error {
+	return s.rescreens.change(ctx, func(passes map[string]store.RescreenPass) error {
+		p.HeldUntil, p.StartedAt, p.EndedAt = toMicrosecond(p.HeldUntil), toMicrosecond(p.StartedAt), toMicrosecond(p.EndedAt)
+		passes[p.List] = p
 		return nil
 	})
-	return all, err
 }

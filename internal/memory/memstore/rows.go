@@ -6,8 +6,11 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -22,28 +25,47 @@ func rowRecord(_ rowKey, r store.Record) store.Record { return r }
 
 // Row returns the row of a kind with a key, or ErrNotFound.
 func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
-	if kind == store.RecordLogo {
+	parts := append(strings.SplitN(key, store.KeySeparator, 3), "", "", "")
+	tenant := verification.TenantID(parts[0])
+	switch kind { //nolint:exhaustive // all others are in one table
+	case store.RecordLogo:
 		return s.rows.get(ctx, rowKey{store.RecordTenant, key}, string(kind))
+	case store.RecordIdempotencyKey:
+		k := store.IdempotencyKey{Scope: store.IdempotencyScope(parts[1]), Key: parts[2]}
+		r, err := s.keys.get(ctx, tenantKey{tenant, k}, string(kind))
+		return store.IdempotencyKeyRecord{Tenant: tenant, Request: r}, err
+	case store.RecordDelivery:
+		seq, _ := strconv.Atoi(parts[2]) // no notice has another key
+		d, err := s.deliveries.get(ctx, noticeKey{tenant, rules.NoticeRef{Run: verification.RunID(parts[1]), Seq: seq}}, string(kind))
+		return store.DeliveryRecord{Tenant: tenant, Delivery: d}, err
 	}
 	r, err := s.rows.get(ctx, rowKey{kind, key}, string(kind))
 	return store.WithoutContent(r), err
 }
 
-// Rows returns the rows of a kind that are of a tenant in the order of their keys.
-func (s *Store) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
-	all, err := s.rowsOf(ctx, kind, of)
-	for i, r := range all {
-		all[i] = store.WithoutContent(r)
+// Rows returns the rows that a query selects.
+func (s *Store) Rows(ctx context.Context, q store.RowQuery) (p store.Page[store.Record], err error) {
+	if q.Kind == store.RecordDelivery {
+		return s.listDeliveries(ctx, q)
 	}
-	return all, err
+	for r, err := range s.Records(ctx, q.Kind) {
+		if err != nil {
+			return p, err
+		}
+		if q.Tenant == "" || store.TenantOf(r) == q.Tenant {
+			p.Data = append(p.Data, store.WithoutContent(r))
+		}
+	}
+	p.Total = len(p.Data)
+	return p, ctx.Err()
 }
 
 // rowsOf returns rows as they are kept, in the order of their keys.
-func (s *Store) rowsOf(ctx context.Context, kind store.RecordKind, of verification.TenantID) (all []store.Record, err error) {
+func (s *Store) rowsOf(ctx context.Context, kind store.RecordKind) (all []store.Record, err error) {
 	err = s.rows.read(ctx, func() error {
 		var keys []string
-		for k, r := range s.rows.rows {
-			if k.kind == kind && (of == "" || store.TenantOf(r) == of) {
+		for k := range s.rows.rows {
+			if k.kind == kind {
 				keys = append(keys, k.key)
 			}
 		}
@@ -58,6 +80,16 @@ func (s *Store) rowsOf(ctx context.Context, kind store.RecordKind, of verificati
 
 // Change saves rows.
 func (s *Store) Change(ctx context.Context, rows []store.Record) error {
+	if len(rows) == 1 {
+		switch r := rows[0].(type) {
+		case store.DeliveryRecord:
+			return s.saveDelivery(ctx, r)
+		case store.IdempotencyKeyRecord:
+			return s.changeKey(ctx, r)
+		case store.PassRecord:
+			return s.savePass(ctx, r.Pass)
+		}
+	}
 	return s.rows.change(ctx, func(kept map[rowKey]store.Record) error {
 		changed, err := changedRows(kept, rows)
 		if err == nil {

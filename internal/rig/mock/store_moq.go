@@ -1028,454 +1028,6 @@ func (mock *SetupStoreMock) SaveSetupCalls() []struct {
 	return calls
 }
 
-// Ensure, that IdempotencyStoreMock does implement store.IdempotencyStore.
-// If this is not the case, regenerate this file with moq.
-var _ store.IdempotencyStore = &IdempotencyStoreMock{}
-
-// IdempotencyStoreMock is a mock implementation of store.IdempotencyStore.
-//
-//	func TestSomethingThatUsesIdempotencyStore(t *testing.T) {
-//
-//		// make and configure a mocked store.IdempotencyStore
-//		mockedIdempotencyStore := &IdempotencyStoreMock{
-//			ClaimIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
-//				panic("mock out the ClaimIdempotencyKey method")
-//			},
-//			IdempotencyRecordFunc: func(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error) {
-//				panic("mock out the IdempotencyRecord method")
-//			},
-//			ReleaseIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-//				panic("mock out the ReleaseIdempotencyKey method")
-//			},
-//			SettleIdempotencyKeyFunc: func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-//				panic("mock out the SettleIdempotencyKey method")
-//			},
-//		}
-//
-//		// use mockedIdempotencyStore in code that requires store.IdempotencyStore
-//		// and then make assertions.
-//
-//	}
-type IdempotencyStoreMock struct {
-	// ClaimIdempotencyKeyFunc mocks the ClaimIdempotencyKey method.
-	ClaimIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error)
-
-	// IdempotencyRecordFunc mocks the IdempotencyRecord method.
-	IdempotencyRecordFunc func(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error)
-
-	// ReleaseIdempotencyKeyFunc mocks the ReleaseIdempotencyKey method.
-	ReleaseIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error
-
-	// SettleIdempotencyKeyFunc mocks the SettleIdempotencyKey method.
-	SettleIdempotencyKeyFunc func(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// ClaimIdempotencyKey holds details about calls to the ClaimIdempotencyKey method.
-		ClaimIdempotencyKey []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// R is the r argument value.
-			R store.IdempotencyRecord
-		}
-		// IdempotencyRecord holds details about calls to the IdempotencyRecord method.
-		IdempotencyRecord []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// K is the k argument value.
-			K store.IdempotencyKey
-			// Now is the now argument value.
-			Now time.Time
-		}
-		// ReleaseIdempotencyKey holds details about calls to the ReleaseIdempotencyKey method.
-		ReleaseIdempotencyKey []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// R is the r argument value.
-			R store.IdempotencyRecord
-		}
-		// SettleIdempotencyKey holds details about calls to the SettleIdempotencyKey method.
-		SettleIdempotencyKey []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// R is the r argument value.
-			R store.IdempotencyRecord
-		}
-	}
-	lockClaimIdempotencyKey   sync.RWMutex
-	lockIdempotencyRecord     sync.RWMutex
-	lockReleaseIdempotencyKey sync.RWMutex
-	lockSettleIdempotencyKey  sync.RWMutex
-}
-
-// ClaimIdempotencyKey calls ClaimIdempotencyKeyFunc.
-func (mock *IdempotencyStoreMock) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
-	if mock.ClaimIdempotencyKeyFunc == nil {
-		panic("IdempotencyStoreMock.ClaimIdempotencyKeyFunc: method is nil but IdempotencyStore.ClaimIdempotencyKey was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}{
-		Ctx: ctx,
-		T:   t,
-		R:   r,
-	}
-	mock.lockClaimIdempotencyKey.Lock()
-	mock.calls.ClaimIdempotencyKey = append(mock.calls.ClaimIdempotencyKey, callInfo)
-	mock.lockClaimIdempotencyKey.Unlock()
-	return mock.ClaimIdempotencyKeyFunc(ctx, t, r)
-}
-
-// ClaimIdempotencyKeyCalls gets all the calls that were made to ClaimIdempotencyKey.
-// Check the length with:
-//
-//	len(mockedIdempotencyStore.ClaimIdempotencyKeyCalls())
-func (mock *IdempotencyStoreMock) ClaimIdempotencyKeyCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	R   store.IdempotencyRecord
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}
-	mock.lockClaimIdempotencyKey.RLock()
-	calls = mock.calls.ClaimIdempotencyKey
-	mock.lockClaimIdempotencyKey.RUnlock()
-	return calls
-}
-
-// IdempotencyRecord calls IdempotencyRecordFunc.
-func (mock *IdempotencyStoreMock) IdempotencyRecord(ctx context.Context, t verification.TenantID, k store.IdempotencyKey, now time.Time) (store.IdempotencyRecord, error) {
-	if mock.IdempotencyRecordFunc == nil {
-		panic("IdempotencyStoreMock.IdempotencyRecordFunc: method is nil but IdempotencyStore.IdempotencyRecord was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		K   store.IdempotencyKey
-		Now time.Time
-	}{
-		Ctx: ctx,
-		T:   t,
-		K:   k,
-		Now: now,
-	}
-	mock.lockIdempotencyRecord.Lock()
-	mock.calls.IdempotencyRecord = append(mock.calls.IdempotencyRecord, callInfo)
-	mock.lockIdempotencyRecord.Unlock()
-	return mock.IdempotencyRecordFunc(ctx, t, k, now)
-}
-
-// IdempotencyRecordCalls gets all the calls that were made to IdempotencyRecord.
-// Check the length with:
-//
-//	len(mockedIdempotencyStore.IdempotencyRecordCalls())
-func (mock *IdempotencyStoreMock) IdempotencyRecordCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	K   store.IdempotencyKey
-	Now time.Time
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		K   store.IdempotencyKey
-		Now time.Time
-	}
-	mock.lockIdempotencyRecord.RLock()
-	calls = mock.calls.IdempotencyRecord
-	mock.lockIdempotencyRecord.RUnlock()
-	return calls
-}
-
-// ReleaseIdempotencyKey calls ReleaseIdempotencyKeyFunc.
-func (mock *IdempotencyStoreMock) ReleaseIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	if mock.ReleaseIdempotencyKeyFunc == nil {
-		panic("IdempotencyStoreMock.ReleaseIdempotencyKeyFunc: method is nil but IdempotencyStore.ReleaseIdempotencyKey was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}{
-		Ctx: ctx,
-		T:   t,
-		R:   r,
-	}
-	mock.lockReleaseIdempotencyKey.Lock()
-	mock.calls.ReleaseIdempotencyKey = append(mock.calls.ReleaseIdempotencyKey, callInfo)
-	mock.lockReleaseIdempotencyKey.Unlock()
-	return mock.ReleaseIdempotencyKeyFunc(ctx, t, r)
-}
-
-// ReleaseIdempotencyKeyCalls gets all the calls that were made to ReleaseIdempotencyKey.
-// Check the length with:
-//
-//	len(mockedIdempotencyStore.ReleaseIdempotencyKeyCalls())
-func (mock *IdempotencyStoreMock) ReleaseIdempotencyKeyCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	R   store.IdempotencyRecord
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}
-	mock.lockReleaseIdempotencyKey.RLock()
-	calls = mock.calls.ReleaseIdempotencyKey
-	mock.lockReleaseIdempotencyKey.RUnlock()
-	return calls
-}
-
-// SettleIdempotencyKey calls SettleIdempotencyKeyFunc.
-func (mock *IdempotencyStoreMock) SettleIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) error {
-	if mock.SettleIdempotencyKeyFunc == nil {
-		panic("IdempotencyStoreMock.SettleIdempotencyKeyFunc: method is nil but IdempotencyStore.SettleIdempotencyKey was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}{
-		Ctx: ctx,
-		T:   t,
-		R:   r,
-	}
-	mock.lockSettleIdempotencyKey.Lock()
-	mock.calls.SettleIdempotencyKey = append(mock.calls.SettleIdempotencyKey, callInfo)
-	mock.lockSettleIdempotencyKey.Unlock()
-	return mock.SettleIdempotencyKeyFunc(ctx, t, r)
-}
-
-// SettleIdempotencyKeyCalls gets all the calls that were made to SettleIdempotencyKey.
-// Check the length with:
-//
-//	len(mockedIdempotencyStore.SettleIdempotencyKeyCalls())
-func (mock *IdempotencyStoreMock) SettleIdempotencyKeyCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	R   store.IdempotencyRecord
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		R   store.IdempotencyRecord
-	}
-	mock.lockSettleIdempotencyKey.RLock()
-	calls = mock.calls.SettleIdempotencyKey
-	mock.lockSettleIdempotencyKey.RUnlock()
-	return calls
-}
-
-// Ensure, that DeliveryStoreMock does implement store.DeliveryStore.
-// If this is not the case, regenerate this file with moq.
-var _ store.DeliveryStore = &DeliveryStoreMock{}
-
-// DeliveryStoreMock is a mock implementation of store.DeliveryStore.
-//
-//	func TestSomethingThatUsesDeliveryStore(t *testing.T) {
-//
-//		// make and configure a mocked store.DeliveryStore
-//		mockedDeliveryStore := &DeliveryStoreMock{
-//			DeliveriesFunc: func(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
-//				panic("mock out the Deliveries method")
-//			},
-//			DeliveryFunc: func(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-//				panic("mock out the Delivery method")
-//			},
-//			SaveDeliveryFunc: func(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-//				panic("mock out the SaveDelivery method")
-//			},
-//		}
-//
-//		// use mockedDeliveryStore in code that requires store.DeliveryStore
-//		// and then make assertions.
-//
-//	}
-type DeliveryStoreMock struct {
-	// DeliveriesFunc mocks the Deliveries method.
-	DeliveriesFunc func(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error)
-
-	// DeliveryFunc mocks the Delivery method.
-	DeliveryFunc func(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error)
-
-	// SaveDeliveryFunc mocks the SaveDelivery method.
-	SaveDeliveryFunc func(ctx context.Context, t verification.TenantID, d rules.Delivery) error
-
-	// calls tracks calls to the methods.
-	calls struct {
-		// Deliveries holds details about calls to the Deliveries method.
-		Deliveries []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// State is the state argument value.
-			State rules.DeliveryState
-			// P is the p argument value.
-			P store.PageQuery
-		}
-		// Delivery holds details about calls to the Delivery method.
-		Delivery []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// N is the n argument value.
-			N rules.NoticeRef
-		}
-		// SaveDelivery holds details about calls to the SaveDelivery method.
-		SaveDelivery []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// T is the t argument value.
-			T verification.TenantID
-			// D is the d argument value.
-			D rules.Delivery
-		}
-	}
-	lockDeliveries   sync.RWMutex
-	lockDelivery     sync.RWMutex
-	lockSaveDelivery sync.RWMutex
-}
-
-// Deliveries calls DeliveriesFunc.
-func (mock *DeliveryStoreMock) Deliveries(ctx context.Context, t verification.TenantID, state rules.DeliveryState, p store.PageQuery) (store.Page[rules.Delivery], error) {
-	if mock.DeliveriesFunc == nil {
-		panic("DeliveryStoreMock.DeliveriesFunc: method is nil but DeliveryStore.Deliveries was just called")
-	}
-	callInfo := struct {
-		Ctx   context.Context
-		T     verification.TenantID
-		State rules.DeliveryState
-		P     store.PageQuery
-	}{
-		Ctx:   ctx,
-		T:     t,
-		State: state,
-		P:     p,
-	}
-	mock.lockDeliveries.Lock()
-	mock.calls.Deliveries = append(mock.calls.Deliveries, callInfo)
-	mock.lockDeliveries.Unlock()
-	return mock.DeliveriesFunc(ctx, t, state, p)
-}
-
-// DeliveriesCalls gets all the calls that were made to Deliveries.
-// Check the length with:
-//
-//	len(mockedDeliveryStore.DeliveriesCalls())
-func (mock *DeliveryStoreMock) DeliveriesCalls() []struct {
-	Ctx   context.Context
-	T     verification.TenantID
-	State rules.DeliveryState
-	P     store.PageQuery
-} {
-	var calls []struct {
-		Ctx   context.Context
-		T     verification.TenantID
-		State rules.DeliveryState
-		P     store.PageQuery
-	}
-	mock.lockDeliveries.RLock()
-	calls = mock.calls.Deliveries
-	mock.lockDeliveries.RUnlock()
-	return calls
-}
-
-// Delivery calls DeliveryFunc.
-func (mock *DeliveryStoreMock) Delivery(ctx context.Context, t verification.TenantID, n rules.NoticeRef) (rules.Delivery, error) {
-	if mock.DeliveryFunc == nil {
-		panic("DeliveryStoreMock.DeliveryFunc: method is nil but DeliveryStore.Delivery was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		N   rules.NoticeRef
-	}{
-		Ctx: ctx,
-		T:   t,
-		N:   n,
-	}
-	mock.lockDelivery.Lock()
-	mock.calls.Delivery = append(mock.calls.Delivery, callInfo)
-	mock.lockDelivery.Unlock()
-	return mock.DeliveryFunc(ctx, t, n)
-}
-
-// DeliveryCalls gets all the calls that were made to Delivery.
-// Check the length with:
-//
-//	len(mockedDeliveryStore.DeliveryCalls())
-func (mock *DeliveryStoreMock) DeliveryCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	N   rules.NoticeRef
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		N   rules.NoticeRef
-	}
-	mock.lockDelivery.RLock()
-	calls = mock.calls.Delivery
-	mock.lockDelivery.RUnlock()
-	return calls
-}
-
-// SaveDelivery calls SaveDeliveryFunc.
-func (mock *DeliveryStoreMock) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-	if mock.SaveDeliveryFunc == nil {
-		panic("DeliveryStoreMock.SaveDeliveryFunc: method is nil but DeliveryStore.SaveDelivery was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-		T   verification.TenantID
-		D   rules.Delivery
-	}{
-		Ctx: ctx,
-		T:   t,
-		D:   d,
-	}
-	mock.lockSaveDelivery.Lock()
-	mock.calls.SaveDelivery = append(mock.calls.SaveDelivery, callInfo)
-	mock.lockSaveDelivery.Unlock()
-	return mock.SaveDeliveryFunc(ctx, t, d)
-}
-
-// SaveDeliveryCalls gets all the calls that were made to SaveDelivery.
-// Check the length with:
-//
-//	len(mockedDeliveryStore.SaveDeliveryCalls())
-func (mock *DeliveryStoreMock) SaveDeliveryCalls() []struct {
-	Ctx context.Context
-	T   verification.TenantID
-	D   rules.Delivery
-} {
-	var calls []struct {
-		Ctx context.Context
-		T   verification.TenantID
-		D   rules.Delivery
-	}
-	mock.lockSaveDelivery.RLock()
-	calls = mock.calls.SaveDelivery
-	mock.lockSaveDelivery.RUnlock()
-	return calls
-}
-
 // Ensure, that AuditStoreMock does implement store.AuditStore.
 // If this is not the case, regenerate this file with moq.
 var _ store.AuditStore = &AuditStoreMock{}
@@ -1695,9 +1247,6 @@ var _ store.RescreenStore = &RescreenStoreMock{}
 //			HoldPassFunc: func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error) {
 //				panic("mock out the HoldPass method")
 //			},
-//			RescreenPassesFunc: func(ctx context.Context) ([]store.RescreenPass, error) {
-//				panic("mock out the RescreenPasses method")
-//			},
 //		}
 //
 //		// use mockedRescreenStore in code that requires store.RescreenStore
@@ -1707,9 +1256,6 @@ var _ store.RescreenStore = &RescreenStoreMock{}
 type RescreenStoreMock struct {
 	// HoldPassFunc mocks the HoldPass method.
 	HoldPassFunc func(ctx context.Context, p store.RescreenPass, now time.Time) (store.RescreenPass, error)
-
-	// RescreenPassesFunc mocks the RescreenPasses method.
-	RescreenPassesFunc func(ctx context.Context) ([]store.RescreenPass, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -1722,14 +1268,8 @@ type RescreenStoreMock struct {
 			// Now is the now argument value.
 			Now time.Time
 		}
-		// RescreenPasses holds details about calls to the RescreenPasses method.
-		RescreenPasses []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-		}
 	}
-	lockHoldPass       sync.RWMutex
-	lockRescreenPasses sync.RWMutex
+	lockHoldPass sync.RWMutex
 }
 
 // HoldPass calls HoldPassFunc.
@@ -1769,38 +1309,6 @@ func (mock *RescreenStoreMock) HoldPassCalls() []struct {
 	mock.lockHoldPass.RLock()
 	calls = mock.calls.HoldPass
 	mock.lockHoldPass.RUnlock()
-	return calls
-}
-
-// RescreenPasses calls RescreenPassesFunc.
-func (mock *RescreenStoreMock) RescreenPasses(ctx context.Context) ([]store.RescreenPass, error) {
-	if mock.RescreenPassesFunc == nil {
-		panic("RescreenStoreMock.RescreenPassesFunc: method is nil but RescreenStore.RescreenPasses was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-	}{
-		Ctx: ctx,
-	}
-	mock.lockRescreenPasses.Lock()
-	mock.calls.RescreenPasses = append(mock.calls.RescreenPasses, callInfo)
-	mock.lockRescreenPasses.Unlock()
-	return mock.RescreenPassesFunc(ctx)
-}
-
-// RescreenPassesCalls gets all the calls that were made to RescreenPasses.
-// Check the length with:
-//
-//	len(mockedRescreenStore.RescreenPassesCalls())
-func (mock *RescreenStoreMock) RescreenPassesCalls() []struct {
-	Ctx context.Context
-} {
-	var calls []struct {
-		Ctx context.Context
-	}
-	mock.lockRescreenPasses.RLock()
-	calls = mock.calls.RescreenPasses
-	mock.lockRescreenPasses.RUnlock()
 	return calls
 }
 
@@ -2200,7 +1708,7 @@ var _ store.RowStore = &RowStoreMock{}
 //			RowFunc: func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
 //				panic("mock out the Row method")
 //			},
-//			RowsFunc: func(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+//			RowsFunc: func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
 //				panic("mock out the Rows method")
 //			},
 //		}
@@ -2217,7 +1725,7 @@ type RowStoreMock struct {
 	RowFunc func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error)
 
 	// RowsFunc mocks the Rows method.
-	RowsFunc func(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error)
+	RowsFunc func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -2241,10 +1749,8 @@ type RowStoreMock struct {
 		Rows []struct {
 			// Ctx is the ctx argument value.
 			Ctx context.Context
-			// Kind is the kind argument value.
-			Kind store.RecordKind
-			// Of is the of argument value.
-			Of verification.TenantID
+			// Q is the q argument value.
+			Q store.RowQuery
 		}
 	}
 	lockChange sync.RWMutex
@@ -2329,23 +1835,21 @@ func (mock *RowStoreMock) RowCalls() []struct {
 }
 
 // Rows calls RowsFunc.
-func (mock *RowStoreMock) Rows(ctx context.Context, kind store.RecordKind, of verification.TenantID) ([]store.Record, error) {
+func (mock *RowStoreMock) Rows(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
 	if mock.RowsFunc == nil {
 		panic("RowStoreMock.RowsFunc: method is nil but RowStore.Rows was just called")
 	}
 	callInfo := struct {
-		Ctx  context.Context
-		Kind store.RecordKind
-		Of   verification.TenantID
+		Ctx context.Context
+		Q   store.RowQuery
 	}{
-		Ctx:  ctx,
-		Kind: kind,
-		Of:   of,
+		Ctx: ctx,
+		Q:   q,
 	}
 	mock.lockRows.Lock()
 	mock.calls.Rows = append(mock.calls.Rows, callInfo)
 	mock.lockRows.Unlock()
-	return mock.RowsFunc(ctx, kind, of)
+	return mock.RowsFunc(ctx, q)
 }
 
 // RowsCalls gets all the calls that were made to Rows.
@@ -2353,14 +1857,12 @@ func (mock *RowStoreMock) Rows(ctx context.Context, kind store.RecordKind, of ve
 //
 //	len(mockedRowStore.RowsCalls())
 func (mock *RowStoreMock) RowsCalls() []struct {
-	Ctx  context.Context
-	Kind store.RecordKind
-	Of   verification.TenantID
+	Ctx context.Context
+	Q   store.RowQuery
 } {
 	var calls []struct {
-		Ctx  context.Context
-		Kind store.RecordKind
-		Of   verification.TenantID
+		Ctx context.Context
+		Q   store.RowQuery
 	}
 	mock.lockRows.RLock()
 	calls = mock.calls.Rows

@@ -191,17 +191,19 @@ func (c *Caller) Actions(t *rapid.T) map[string]func(*rapid.T) {
 			return err
 		}),
 		"claim a key": refusable(func(t *rapid.T) error {
-			_, err := c.ClaimIdempotencyKey(ctx, Tenant, request(t))
+			_, err := store.Tables{RowStore: c}.ClaimIdempotencyKey(ctx, Tenant, request(t))
 			return err
 		}),
 		"settle a key": refusable(func(t *rapid.T) error {
 			r := request(t)
 			r.Result, r.Decision = "accepted", rules.DecisionApprove
-			return c.SettleIdempotencyKey(ctx, Tenant, r)
+			return store.Tables{RowStore: c}.SettleIdempotencyKey(ctx, Tenant, r)
 		}),
-		"release a key": refusable(func(t *rapid.T) error { return c.ReleaseIdempotencyKey(ctx, Tenant, request(t)) }),
+		"release a key": refusable(func(t *rapid.T) error {
+			return store.Tables{RowStore: c}.ReleaseIdempotencyKey(ctx, Tenant, request(t))
+		}),
 		"save a delivery": refusable(func(t *rapid.T) error {
-			return c.SaveDelivery(ctx, Tenant, rules.Delivery{Run: c.run(t), State: rules.DeliveryPending, LastAt: c.now, Attempts: 1})
+			return store.Tables{RowStore: c}.SaveDelivery(ctx, Tenant, rules.Delivery{Run: c.run(t), State: rules.DeliveryPending, LastAt: c.now, Attempts: 1})
 		}),
 		"add to the audit trail": refusable(func(t *rapid.T) error { return c.AppendAudit(ctx, []store.AuditEntry{c.entry(t)}) }),
 		"save a workflow": refusable(func(t *rapid.T) error {

@@ -39,7 +39,7 @@ func Fill(t testing.TB, s store.Store, runs int) {
 		c.Work[store.WorkKey{Kind: store.WorkAdvance}] = at.Add(time.Minute)
 		c.Keys = []store.SearchKey{SearchKey(n % 100), SearchKey(100 + n%100)}
 		failed = append(failed, s.Append(ctx, Tenant, id, 0, c),
-			s.SaveDelivery(ctx, Tenant, rules.Delivery{Run: id, State: rules.DeliveryPending, LastAt: at, Attempts: 1}))
+			store.Tables{RowStore: s}.SaveDelivery(ctx, Tenant, rules.Delivery{Run: id, State: rules.DeliveryPending, LastAt: at, Attempts: 1}))
 	}
 	if err := errors.Join(failed...); err != nil {
 		t.Fatal(err)

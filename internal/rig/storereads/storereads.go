@@ -152,23 +152,6 @@ func (n Noted) SaveSetup(ctx context.Context, s store.Setup) error {
 	return nil
 }
 
-// ClaimIdempotencyKey notes what it is given.
-func (n Noted) ClaimIdempotencyKey(ctx context.Context, t verification.TenantID, r store.IdempotencyRecord) (store.IdempotencyRecord, error) {
-	n.note(func() {
-		n.requests[request{t, r.IdempotencyKey}] = true
-		if r.At.After(n.latest) {
-			n.latest = r.At
-		}
-	})
-	return n.Store.ClaimIdempotencyKey(ctx, t, r)
-}
-
-// SaveDelivery notes what it is given.
-func (n Noted) SaveDelivery(ctx context.Context, t verification.TenantID, d rules.Delivery) error {
-	n.note(func() { n.tenants[t], n.notices[noticeOf{t, d.Ref()}] = true, true })
-	return n.Store.SaveDelivery(ctx, t, d)
-}
-
 // Change notes what it is given, but no tenant of a change that is refused.
 func (n Noted) Change(ctx context.Context, rows []store.Record) error {
 	err := n.Store.Change(ctx, rows)
@@ -183,6 +166,13 @@ func (n Noted) Change(ctx context.Context, rows []store.Record) error {
 				n.tenants[r.Account.Tenant], n.accounts[r.Account.ClientID] = true, true
 			case store.RetentionMarkRecord:
 				n.marked[workflowOf{r.Mark.Tenant, r.Mark.Workflow}] = true
+			case store.DeliveryRecord:
+				n.tenants[r.Tenant], n.notices[noticeOf{r.Tenant, r.Delivery.Ref()}] = true, true
+			case store.IdempotencyKeyRecord:
+				n.requests[request{r.Tenant, r.Request.IdempotencyKey}] = true
+				if r.Request.At.After(n.latest) {
+					n.latest = r.Request.At
+				}
 			}
 		}
 	})
@@ -249,7 +239,7 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		audit, err := s.AuditEntries(ctx, t, store.AuditQuery{Limit: store.MaxAuditLimit})
 		add(audit, err, "AuditEntries(%s)", t)
 		for _, state := range []rules.DeliveryState{"", rules.DeliveryPending, rules.DeliveryDelivered, rules.DeliveryFailed} {
-			deliveries, err := s.Deliveries(ctx, t, state, page)
+			deliveries, err := tables.Deliveries(ctx, t, state, page)
 			add(deliveries, err, "Deliveries(%s, %s)", t, state)
 		}
 	}
@@ -274,16 +264,16 @@ func (n *Names) Read(ctx context.Context, s store.Store, pieces Pieces) (map[str
 		add(account, err, "Account(%s)", id)
 	}
 	for r := range n.requests {
-		record, err := s.IdempotencyRecord(ctx, r.tenant, r.key, n.latest)
+		record, err := tables.IdempotencyRecord(ctx, r.tenant, r.key, n.latest)
 		add(record, err, "IdempotencyRecord(%s, %+v)", r.tenant, r.key)
 	}
 	for d := range n.notices {
-		delivery, err := s.Delivery(ctx, d.tenant, d.ref)
+		delivery, err := tables.Delivery(ctx, d.tenant, d.ref)
 		add(delivery, err, "Delivery(%s, %+v)", d.tenant, d.ref)
 	}
 	tenants, err := tables.Tenants(ctx)
 	add(tenants, err, "Tenants()")
-	passes, err := s.RescreenPasses(ctx)
+	passes, err := tables.RescreenPasses(ctx)
 	for i := range passes {
 		passes[i].HeldUntil = time.Time{} // extensions are not kept
 	}
