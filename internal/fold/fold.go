@@ -2,6 +2,7 @@
 package fold
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -42,6 +43,19 @@ func Earlier(text string) string {
 		}
 		return -1
 	}, norm.NFKD.String(folded))
+}
+
+// Text returns a text in a form that is equal for texts that differ only in case, space and the composition of characters.
+func Text(text string) string {
+	folded := strings.ToLower(strings.ToUpper(norm.NFC.String(strings.ToValidUTF8(text, "\uFFFD"))))
+	return norm.NFC.String(strings.Join(strings.Fields(folded), " "))
+}
+
+// Words returns the words of a text in the form of Text, without punctuation and in order of the alphabet.
+func Words(text string) string {
+	words := strings.FieldsFunc(Text(text), func(r rune) bool { return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) })
+	slices.Sort(words)
+	return strings.Join(words, " ")
 }
 
 // Apostrophe reports whether a character stands in a word like an apostrophe: a mark of its letters and no letter of its own, such as the

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/verifyd/verifyd/internal/birthdate"
+	"github.com/verifyd/verifyd/internal/fold"
 )
 
 // Range is a range of the characters of a text: from From up to, but not including, To.
@@ -18,13 +19,6 @@ type Range struct{ From, To int }
 
 // composed returns a text in NFC, so that equal texts have equal characters.
 func composed(s string) string { return norm.NFC.String(strings.ToValidUTF8(s, "\uFFFD")) }
-
-// normal returns a text in a form that is equal for texts that differ only in case,
-// space and the composition of characters.
-func normal(s string) string {
-	folded := strings.ToLower(strings.ToUpper(composed(s)))
-	return norm.NFC.String(strings.Join(strings.Fields(folded), " "))
-}
 
 // Agree reports whether two values of a fact agree: texts with the same words, the same days, and
 // the same numbers. Of two lists, one item must agree.
@@ -46,7 +40,7 @@ func items(v any) (all []string) {
 		list = []any{v}
 	}
 	for _, item := range list[:min(len(list), maxFactItems)] {
-		if text := normal(full(item)); text != "" {
+		if text := fold.Text(full(item)); text != "" {
 			all = append(all, text)
 		}
 	}
@@ -203,7 +197,7 @@ func wordsOf(text []rune) (words []word) {
 		case !space && from < 0:
 			from = i
 		case space && from >= 0:
-			words = append(words, word{Range{from, i}, normal(string(text[from:i]))})
+			words = append(words, word{Range{from, i}, fold.Text(string(text[from:i]))})
 			from = -1
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -197,7 +198,7 @@ func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 	}
 	var groups []*group
 	join := func(path string, node verification.NodeID, f field, begins bool) {
-		key, title := normal(f.key), normal(f.title)
+		key, title := fold.Text(f.key), fold.Text(f.title)
 		for _, by := range []func(g *group) bool{
 			func(g *group) bool { return g.keys[key] },
 			func(g *group) bool { return title != "" && g.titles[title] },
@@ -347,7 +348,7 @@ func (r *fieldRow) add(c Cell, value any) {
 	case c.Text == "":
 	case r.first == nil:
 		r.first, r.firstText = value, c.Text
-	case !Agree(r.first, value) && normal(r.firstText) != normal(c.Text):
+	case !Agree(r.first, value) && fold.Text(r.firstText) != fold.Text(c.Text):
 		if r.sameName != nil && otherScript(r.firstText, c.Text) && r.sameName(r.first, value) {
 			c.OtherScript = true
 			break

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/fold"
+	"github.com/verifyd/verifyd/internal/screened"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -50,26 +52,16 @@ func (h FoundHit) AsksSecond(p Verdict, agrees bool) bool {
 // has screened, and a birth date that agrees as far as it goes: as the check was asked and, if the
 // run is about the same one, as the run says.
 func Agrees(h verification.Hit, asked verification.Data, about Subject) bool {
-	values := asked.Map()
-	name := strings.Join(textsIn(values, "name", "full_name"), " ")
-	born, numbers := textsIn(values, "birth_date", "date_of_birth", "dob"), textsIn(values, "identifiers", "number")
-	if name == "" || plainWords(name) == plainWords(about.Name) {
-		if name == "" {
-			name = about.Name
-		}
-		if len(born) == 0 {
-			born = []string{about.BirthDate}
-		}
-		if len(numbers) == 0 {
-			numbers = []string{about.Number}
-		}
+	who := screened.Of(asked.Map(), about.Name, about.BirthDate, about.Number)
+	name := fold.Words(who.Name)
+	same := h.Score >= sameScore || name != "" && (fold.Words(h.Name) == name || fold.Words(h.Alias) == name)
+	for _, number := range who.Numbers {
+		number = fold.Name(number)
+		same = same || len(number) >= minSameNumber && slices.ContainsFunc(h.Reasons, func(reason string) bool {
+			return strings.Contains(fold.Name(reason), number)
+		})
 	}
-	same := h.Score >= sameScore || plainWords(name) != "" && slices.Contains([]string{plainWords(h.Name), plainWords(h.Alias)}, plainWords(name))
-	reasons := strings.Join(plainTexts(h.Reasons), " ")
-	for _, number := range plainTexts(numbers) {
-		same = same || len(number) >= minSameNumber && strings.Contains(reasons, number)
-	}
-	return same && slices.ContainsFunc(born, func(date string) bool {
+	return same && slices.ContainsFunc(who.BirthDates, func(date string) bool {
 		return slices.ContainsFunc(h.BirthDates, func(listed string) bool { return sameDay(date, listed) })
 	})
 }
@@ -77,57 +69,7 @@ func Agrees(h verification.Hit, asked verification.Data, about Subject) bool {
 // minSameNumber is how many letters and digits of a number are looked for in the reasons of a hit.
 const minSameNumber = 5
 
-// textsIn returns the texts of the first of some fields that has one.
-func textsIn(values map[string]any, keys ...string) (all []string) {
-	var add func(value any)
-	add = func(value any) {
-		switch v := value.(type) {
-		case string:
-			all = append(all, v)
-		case []any:
-			for _, one := range v {
-				add(one)
-			}
-		case map[string]any:
-			for _, one := range v {
-				add(one)
-			}
-		}
-	}
-	for _, key := range keys {
-		if add(values[key]); len(all) > 0 {
-			break
-		}
-	}
-	return all
-}
-
-// plainWords returns the words of a name in order of the alphabet, in small letters and without
-// punctuation.
-func plainWords(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !inWord(r) })
-	slices.Sort(words)
-	return strings.Join(words, " ")
-}
-
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
-
-// inWord reports whether a character, in small letters, is a part of a word: a letter or digit of
-// ASCII, or a character of another script.
-func inWord(r rune) bool { return isDigit(r) || r >= 'a' && r <= 'z' || r >= 0x80 }
-
-// plainTexts returns the letters and digits of texts.
-func plainTexts(texts []string) (all []string) {
-	for _, text := range texts {
-		all = append(all, strings.Map(func(r rune) rune {
-			if inWord(r) {
-				return r
-			}
-			return -1
-		}, strings.ToLower(text)))
-	}
-	return all
-}
 
 // sameDay reports whether two dates agree in the year, the month and the day, as far as both have
 // them. What stands before and after a listed date, such as "~", does not matter.
@@ -173,7 +115,7 @@ func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier 
 		return h.Score >= sameScore
 	}
 	values := d.run.FactValues(d.program)
-	text := func(v FactValue) string { s, _ := v.Value.(string); return s }
+	text := func(v FactValue) string { return strings.Join(screened.Texts(v.Value), " ") }
 	return Agrees(h, asked, Subject{Name: text(values.Name), BirthDate: text(values.BirthDate), Number: text(values.Number)})
 }
 

@@ -17,6 +17,9 @@ func TestWhichEntriesAgree(t *testing.T) {
 	hit := func(name string, score float64, born ...string) verification.Hit {
 		return verification.Hit{ID: "e", Name: name, Score: score, BirthDates: born}
 	}
+	numbered := func(reason string) verification.Hit {
+		return verification.Hit{ID: "e", Name: "Igor", Score: 0.9, BirthDates: []string{"1961"}, Reasons: []string{reason}}
+	}
 	for _, row := range []struct {
 		name  string
 		hit   verification.Hit
@@ -49,6 +52,19 @@ func TestWhichEntriesAgree(t *testing.T) {
 		{"what the run says of another name", hit("Ivan Testov", 1, "1961-07-02"), asked(`{"name":"Ivan Testov"}`), rules.Subject{Name: "Olga", BirthDate: "1961-07-02"}, false},
 		{"what the run alone says", hit("Ivan Testov", 1, "1961-07-02"), asked(`{}`), rules.Subject{Name: "Ivan Testov", BirthDate: "1961-07-02"}, true},
 		{"nothing asked", hit("Ivan Testov", 1, "1961-07-02"), nil, rules.Subject{}, false},
+		{"a blank birth date beside one", hit("Ivan Testov", 1, "1961-07-02"), asked(`{"name":"Ivan Testov","birth_date":" ","dob":"1961-07-02"}`), rules.Subject{}, true},
+		{"a blank birth date, and what the run says", hit("Ivan Testov", 1, "1961-07-02"), asked(`{"name":"Ivan Testov","birth_date":""}`), rules.Subject{Name: "Ivan Testov", BirthDate: "1961-07-02"}, true},
+		{"a year that is a number", hit("Ivan Testov", 1, "1961"), asked(`{"name":"Ivan Testov","birth_date":1961}`), rules.Subject{}, true},
+		{"the same number, as a number", numbered("the tax number is the same: 1234567"), asked(`{"name":"Ivan","birth_date":"1961","number":1234567}`), rules.Subject{}, true},
+		{
+			"the same number of more digits than a float has", numbered("the tax number is the same: 12345678901234567891"),
+			asked(`{"name":"Ivan","birth_date":"1961","number":12345678901234567891}`),
+			rules.Subject{},
+			true,
+		},
+		{"a name that is composed otherwise", hit("Jose\u0301 Nuñez", 0.9, "1961"), asked(`{"name":"NUN\u0303EZ JOSÉ","birth_date":"1961"}`), rules.Subject{}, true},
+		{"other spaces and punctuation", hit("Testov,\u00a0Ivan\u3000", 0.9, "1961"), asked(`{"name":"  ivan – TESTOV ","birth_date":"1961"}`), rules.Subject{}, true},
+		{"what the run says of a name that is composed otherwise", hit("José", 1, "1961"), asked(`{"name":"Jose\u0301"}`), rules.Subject{Name: "José", BirthDate: "1961"}, true},
 	} {
 		if got := rules.Agrees(row.hit, row.asked, row.about); got != row.want {
 			t.Errorf("%s: Agrees = %t, want %t", row.name, got, row.want)

@@ -3,13 +3,10 @@
 package labels
 
 import (
-	"cmp"
-	"encoding/json"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/verifyd/verifyd/internal/screened"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -51,90 +48,37 @@ type Part struct {
 	Mark bool
 }
 
-// screened is the person or company that a check has screened.
-type screened struct {
-	name       string
-	birthDates []string
-	countries  []string // codes, as far as they are known
-	numbers    []string
-}
-
-// maxScreened is how many countries and numbers of a person are shown.
+// maxScreened is how many birth dates, countries and numbers of a person are shown.
 const maxScreened = 20
 
-// screenedOf returns the person or company that a check has screened: as it was asked and, if
-// the run is about the same one, as the run says.
-func screenedOf(asked verification.Data, about rules.Subject, words HitWords) (who screened) {
-	values := asked.Map()
-	texts := func(keys ...string) (all []string) {
-		for _, key := range keys {
-			if all = textsOf(values[key]); len(all) > 0 {
-				break
-			}
-		}
-		return all[:min(len(all), maxScreened)]
-	}
-	who.name = strings.Join(texts("name", "full_name"), " ")
-	who.birthDates = texts("birth_date", "date_of_birth", "dob")
-	for _, text := range texts("countries", "country", "nationality") {
-		who.countries = append(who.countries, words.CountryCode(text))
-	}
-	who.numbers = texts("identifiers", "number")
-	if who.name == "" || strings.EqualFold(strings.TrimSpace(who.name), strings.TrimSpace(about.Name)) {
-		who.name = cmp.Or(who.name, about.Name)
-		if len(who.birthDates) == 0 {
-			who.birthDates = textsOf(about.BirthDate)
-		}
-		if len(who.numbers) == 0 {
-			who.numbers = textsOf(about.Number)
-		}
-	}
-	return who
-}
-
-// textsOf returns the texts and numbers in a value; none if there are only empty ones.
-func textsOf(value any) (all []string) {
-	switch v := value.(type) {
-	case string:
-		if v = strings.TrimSpace(v); v != "" {
-			all = []string{v}
-		}
-	case json.Number:
-		all = []string{v.String()}
-	case float64:
-		all = []string{strconv.FormatFloat(v, 'f', -1, 64)}
-	case []any:
-		for _, one := range v {
-			all = append(all, textsOf(one)...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, textsOf(v[key])...)
-		}
-	}
-	return all
-}
+// upTo returns the first of texts that are shown.
+func upTo(texts []string) []string { return texts[:min(len(texts), maxScreened)] }
 
 // HitRows returns the facts of the person or company that a check has screened beside the facts
 // of an entry: as the check was asked and, if the run is about the same one, as the run says. A
 // fact that neither side has gets no row.
 func HitRows(asked verification.Data, about rules.Subject, h verification.Hit, words HitWords) (rows []HitRow) {
-	who := screenedOf(asked, about, words)
+	who := screened.Of(asked.Map(), about.Name, about.BirthDate, about.Number)
+	var countries []string // codes, as far as they are known
+	for _, text := range upTo(who.Countries) {
+		countries = append(countries, words.CountryCode(text))
+	}
+	born := upTo(who.BirthDates)
 	add := func(fact HitFact, customer, entry []Part) {
 		if len(customer) > 0 || len(entry) > 0 {
 			rows = append(rows, HitRow{fact, customer, entry})
 		}
 	}
-	customer, _ := facts.SameWords(who.name, h.Name+" "+h.Alias)
-	_, name := facts.SameWords(who.name, h.Name)
+	customer, _ := facts.SameWords(who.Name, h.Name+" "+h.Alias)
+	_, name := facts.SameWords(who.Name, h.Name)
 	add(HitName, Parts(customer), Parts(name))
 	if h.Alias != "" {
-		_, alias := facts.SameWords(who.name, h.Alias)
+		_, alias := facts.SameWords(who.Name, h.Alias)
 		add(HitAlias, nil, Parts(alias))
 	}
-	add(HitBorn, equalDates(who.birthDates, h.BirthDates), equalDates(h.BirthDates, who.birthDates))
-	add(HitCountries, equalCountries(who.countries, h.Countries, words), equalCountries(h.Countries, who.countries, words))
-	add(HitNumbers, Parts(facts.Cell{Text: strings.Join(who.numbers, ", ")}), nil)
+	add(HitBorn, equalDates(born, h.BirthDates), equalDates(h.BirthDates, born))
+	add(HitCountries, equalCountries(countries, h.Countries, words), equalCountries(h.Countries, countries, words))
+	add(HitNumbers, Parts(facts.Cell{Text: strings.Join(upTo(who.Numbers), ", ")}), nil)
 	var topics []string
 	for _, topic := range h.Topics {
 		topics = append(topics, words.Topic(topic))
