@@ -324,18 +324,21 @@ func (d *decision) leaveGroup(id verification.NodeID, n workflow.Node) (next ver
 }
 
 // failing returns the key of the check that kept a group from passing: of the first member, in the order of the file, that has failed or,
-// if none has, that does not confirm or has no answer.
+// if none has, that does not confirm or has no answer. Of a group that is unavailable, it is the first one without an answer.
 func (d *decision) failing(g Group, n workflow.Node) string {
 	if n.Type != workflow.NodeChecks {
 		return n.CheckKey(g.Node)
 	}
-	answers := d.run.called(g)
+	answers, first := d.run.called(g), 0
+	if g.Unavailable {
+		first = 2
+	}
 	for _, is := range []func(s *Step) bool{
 		func(s *Step) bool { return s.Status == StepFailed && s.Confirms != nil && !*s.Confirms },
 		func(s *Step) bool { return s.Confirms != nil && !*s.Confirms },
 		func(s *Step) bool { return s.unavailable },
 		func(*Step) bool { return true },
-	} {
+	}[first:] {
 		for _, m := range n.Members {
 			key := m.Check().CheckKey(g.Node.Member(m.Name))
 			if slices.ContainsFunc(answers, func(s *Step) bool { return s.Key == key && is(s) }) {

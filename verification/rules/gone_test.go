@@ -268,6 +268,7 @@ func TestTheErrorNamesTheFirstMemberThatFailed(t *testing.T) {
 		{"its own key", workflow.NeedAll, map[verification.NodeID]verification.CheckOutcome{"a": pass, "b": pass, "c": fail}, "CHECK_FAILED own_key"},
 		{"failed before unanswered", 3, map[verification.NodeID]verification.CheckOutcome{"a": none, "b": fail, "c": fail}, "CHECK_FAILED address.b"},
 		{"only no answer", workflow.NeedAll, map[verification.NodeID]verification.CheckOutcome{"a": pass, "b": none, "c": none}, "CHECK_UNAVAILABLE address.b"},
+		{"the one without an answer, after one that failed", 1, map[verification.NodeID]verification.CheckOutcome{"a": fail, "b": fail, "c": none}, "CHECK_UNAVAILABLE own_key"},
 	} {
 		for _, order := range [][]verification.NodeID{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c", "a"}} {
 			j := begin(t, members(c.need, "", "a", "b", "c"), "")
