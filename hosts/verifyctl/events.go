@@ -238,7 +238,7 @@ func verdict(f rules.VerdictRecorded, text, row string) told {
 	if f.Node != "" {
 		row += " on " + string(f.Node)
 	}
-	return told{at: cmp.Or(f.Node, "verdict"), text: text + " by " + f.By, row: row}
+	return told{at: cmp.Or(f.Node, "verdict"), text: text + " by " + cmp.Or(f.By, "a program"), row: row}
 }
 
 func assignment(f rules.Assigned) string {
@@ -246,7 +246,7 @@ func assignment(f rules.Assigned) string {
 	if f.Escalated {
 		to += ", escalated"
 	}
-	return to + " by " + f.By
+	return to + " by " + cmp.Or(f.By, "a program")
 }
 
 func failure(f rules.Failed) string {

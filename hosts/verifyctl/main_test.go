@@ -118,6 +118,11 @@ func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 			t.Errorf("describe(%T) = %q, want %q", tt.fact, got, tt.want)
 		}
 	}
+	for _, fact := range []rules.Fact{rules.VerdictRecorded{Decision: "approve"}, rules.VerdictProposed{Decision: "reject"}, rules.ProposalReturned{}, rules.Assigned{}} {
+		if got := tell(rules.Event{Fact: fact}).text; !strings.HasSuffix(got, " by a program") {
+			t.Errorf("%T without a name is told as %q", fact, got)
+		}
+	}
 }
 
 func TestTheVersionIsPrinted(t *testing.T) {
