@@ -64,7 +64,8 @@ func writtenDate(text string) (string, bool) {
 // dateRange reads the dates from the first to the last one, of which the first may lack the year, and
 // the last the century.
 func dateRange(first, last string) (string, bool) {
-	first, last = strings.TrimSpace(first), strings.TrimSpace(last)
+	first, _ = aboutDate(strings.TrimSpace(first)) // a range is approximate as it is
+	last, _ = aboutDate(strings.TrimSpace(last))
 	if len(last) == 2 && len(first) == 4 && first[2:] < last {
 		last = first[:2] + last
 	}
