@@ -66,10 +66,10 @@ func TestNoTableIsCutOff(t *testing.T) {
 	d.answered(d.Apply(identity()), "case-1", "Asha Rao")
 	d.Advance(10 * time.Hour)
 	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
-	for _, width := range []int{320, 641, 720, 820, 900, 961, 1024, 1440} {
-		tab.Emulate(browser.Options{Width: width})
-		for _, path := range []string{"/queue", "/runs", "/workflows", "/deliveries"} {
-			tab.Go(d.server.URL + "/console" + path)
+	for _, path := range []string{"/queue", "/runs", "/workflows", "/deliveries"} {
+		tab.Go(d.server.URL + "/console" + path)
+		for _, width := range []int{320, 641, 720, 820, 900, 961, 1024, 1440} {
+			tab.Emulate(browser.Options{Width: width})
 			tab.See("table")
 			const cut = `[...document.querySelectorAll("table")].filter((t) => t.scrollWidth > t.parentElement.clientWidth).map((t) => t.className + " " + t.scrollWidth + " in " + t.parentElement.clientWidth).join(", ")`
 			if found := browser.Eval[string](tab, cut); found != "" {
