@@ -62,8 +62,8 @@ func TestARefusedFileChangesNothing(t *testing.T) {
 			}
 			for _, f := range wrongfiles.All() {
 				for _, command := range []string{"apply FILE", "apply FILE --dry-run", "workflow validate --bootstrap FILE"} {
-					if name != "memory" && strings.HasPrefix(command, "workflow") {
-						continue // it uses no store
+					if name != "memory" && (strings.HasPrefix(command, "workflow") || strings.HasSuffix(command, "--dry-run") && !f.Stored) {
+						continue // the first uses no store, and a dry run ends where the other one does
 					}
 					said := run(command, f.Text)
 					if validates := strings.HasPrefix(command, "workflow"); f.Stored && validates {
