@@ -21,15 +21,15 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// shortKills is the number of kills without VERIFYD_SOAK_KILLS.
-const shortKills = 8
+// The number of kills without VERIFYD_SOAK_KILLS: manyKills where one finds little.
+const shortKills, manyKills = 5, 8
 
-// killsOf returns how often the host is killed: VERIFYD_SOAK_KILLS or shortKills.
-func killsOf(t *testing.T) int {
+// killsOf returns how often the host is killed: VERIFYD_SOAK_KILLS or a number.
+func killsOf(t *testing.T, short int) int {
 	t.Helper()
 	given := os.Getenv("VERIFYD_SOAK_KILLS")
 	if given == "" {
-		return shortKills
+		return short
 	}
 	kills, err := strconv.Atoi(given)
 	if err != nil {
@@ -40,7 +40,7 @@ func killsOf(t *testing.T) int {
 
 func TestNothingAcceptedIsLostWhenAHostIsKilled(t *testing.T) {
 	t.Parallel()
-	seed, kills := seedOf(t), killsOf(t)
+	seed, kills := seedOf(t), killsOf(t, shortKills)
 	t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 	s := newFolderSite(t, seed)
 	s.writeBootstrap(t, lateWorkflows)
