@@ -66,6 +66,9 @@ type Options struct {
 	// /v1/runs/{id}, or "unmatched"; the method is "other" if HTTP does not define it.
 	// Observe must not block.
 	Observe func(route, method string, status int, took time.Duration)
+	// Trace begins a span of a request, and returns the request with it and a function that ends it, with what
+	// Observe is called with, and the run that the request names or has started, if there is one. nil traces nothing.
+	Trace func(*http.Request) (*http.Request, func(route, method string, status int, run verification.RunID))
 	// Mounts are handlers by path prefix, such as "/journey". They need no
 	// credentials, and have request ids, log lines and metrics like the API. Their
 	// ResponseWriter has a method LogRun(verification.RunID), which names the run of

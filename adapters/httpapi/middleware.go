@@ -43,13 +43,19 @@ func (a *api) around(next http.Handler) http.Handler {
 		h := w.Header()
 		h["X-Request-Id"] = []string{res.id}
 		h["X-Content-Type-Options"] = []string{"nosniff"}
-		defer a.leave(res, r, a.now())
+		var end func(route, method string, status int, run verification.RunID)
+		if a.opt.Trace != nil {
+			r, end = a.opt.Trace(r)
+		}
+		defer a.leave(res, r, a.now(), end)
 		next.ServeHTTP(res, r)
 	})
 }
 
 // leave ends a request. It recovers from a panic of the handler.
-func (a *api) leave(res *response, r *http.Request, began time.Time) {
+func (a *api) leave(
+	res *response, r *http.Request, began time.Time, end func(route, method string, status int, run verification.RunID),
+) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler { //nolint:errorlint // a panic value is compared as net/http does
 			panic(p)
@@ -70,6 +76,9 @@ func (a *api) leave(res *response, r *http.Request, began time.Time) {
 	}
 	if a.opt.Observe != nil {
 		a.opt.Observe(routeOf(r), methodOf(r), status, took)
+	}
+	if end != nil {
+		defer end(routeOf(r), methodOf(r), status, runOf(res, r))
 	}
 	level := slog.LevelInfo
 	if status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
@@ -92,6 +101,17 @@ func (a *api) now() time.Time {
 // and the run that it names or started.
 func logged(w *response, r *http.Request) []slog.Attr {
 	attrs := []slog.Attr{slog.String("request_id", w.id), slog.String("route", routeOf(r))}
+	if w.surface != "" {
+		attrs = append(attrs, slog.String("required_surface", string(w.surface)))
+	}
+	if run := runOf(w, r); run != "" {
+		attrs = append(attrs, slog.String("run", string(run)))
+	}
+	return attrs
+}
+
+// runOf returns the run that a request names or has started; empty if there is none.
+func runOf(w *response, r *http.Request) verification.RunID {
 	run := w.run
 	switch {
 	case strings.HasPrefix(r.Pattern, "/v1/runs/"):
@@ -99,13 +119,7 @@ func logged(w *response, r *http.Request) []slog.Attr {
 	case strings.HasPrefix(r.Pattern, "/v1/signals/"):
 		run, _ = verification.ParseRunID(pathParam(r, "run_id"))
 	}
-	if w.surface != "" {
-		attrs = append(attrs, slog.String("required_surface", string(w.surface)))
-	}
-	if run != "" {
-		attrs = append(attrs, slog.String("run", string(run)))
-	}
-	return attrs
+	return run
 }
 
 // routeOf returns the pattern of the route, not the path.

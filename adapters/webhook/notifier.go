@@ -143,6 +143,7 @@ func (n *notifier) send(ctx context.Context, notice rules.Notice) result {
 	h.Set(apitypes.WebhookID, notice.ID)
 	h.Set(apitypes.WebhookTimestamp, strconv.FormatInt(notice.At.Unix(), 10))
 	h.Set(apitypes.WebhookSignature, signatures)
+	transport.Trace(request)
 	// An http.Client would follow redirects, or at least parse their targets.
 	response, err := n.transport.RoundTrip(request)
 	if err != nil {

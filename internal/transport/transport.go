@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+	"go.opentelemetry.io/otel/propagation"
 )
 
 // idleTime is how long an idle connection is kept.
@@ -64,6 +65,11 @@ func New(o Options) *http.Transport {
 		MaxIdleConnsPerHost:    o.MaxIdlePerHost,
 		IdleConnTimeout:        idleTime,
 	}
+}
+
+// Trace adds the header traceparent to a request that is made within a span.
+func Trace(r *http.Request) {
+	propagation.TraceContext{}.Inject(r.Context(), propagation.HeaderCarrier(r.Header))
 }
 
 // guard checks an address right before it is dialled, after name resolution, so

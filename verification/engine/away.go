@@ -60,7 +60,7 @@ func (e *Engine) ReceiveReturn(ctx context.Context, token string, parameters map
 	}
 	if w := s.run.Wait(); w.Away() && w.Number == target.WaitNumber {
 		if err = s.back(ctx, parameters); err != nil {
-			s.notBack(err)
+			s.notBack(ctx, err)
 		}
 	}
 	return target.Run, nil
@@ -88,13 +88,13 @@ func returnTarget(signer verification.CallbackSigner, token string) (verificatio
 }
 
 // notBack logs that a return was not carried out. The customer can go again, and the provider may be polled.
-func (s *session) notBack(err error) {
+func (s *session) notBack(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	if errors.Is(err, verification.ErrUnavailable) {
 		level = slog.LevelError
 	}
 	w := s.run.Wait()
-	s.lines.write(level, "return refused", w.Provider, err.Error(),
+	s.lines.write(ctx, level, "return refused", w.Provider, err.Error(),
 		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", err.Error())
 }
 
@@ -111,7 +111,7 @@ func (s *session) submitReturn(ctx context.Context, payload verification.Data) e
 	}
 	err := s.back(ctx, parameters)
 	if errors.Is(err, verification.ErrInvalid) || errors.Is(err, verification.ErrUnauthenticated) {
-		s.notBack(err)
+		s.notBack(ctx, err)
 		return verification.InvalidField("signal", "payload", "is not what the vendor sends back")
 	}
 	return err

@@ -38,6 +38,7 @@ func (s *session) call(ctx context.Context, w rules.Wait, late func(callResult))
 	p, _ := s.provider(s.ref.Tenant, w.Provider)
 	call := s.providerCall(p, w, request)
 	began := s.ports.Clock.Now()
+	ctx, end := s.opt.begin(ctx, Span{Run: s.ref, Step: w.Node, Provider: w.Provider})
 	command := func(r runner.Response[verification.CheckResult]) callResult {
 		data, err := verification.NewData(r.Result.Data)
 		if err != nil {
@@ -52,7 +53,9 @@ func (s *session) call(ctx context.Context, w rules.Wait, late func(callResult))
 		if lacking != nil {
 			err = verification.Permanent(err)
 		}
-		s.opt.Observer.ProviderCalled(w.Provider, observedOutcome(r.Result.Outcome, err), s.ports.Clock.Now().Sub(began))
+		outcome := observedOutcome(r.Result.Outcome, err)
+		s.opt.Observer.ProviderCalled(w.Provider, outcome, s.ports.Clock.Now().Sub(began))
+		end(outcome)
 		if err != nil {
 			return callResult{command: failed(err), entry: r.Entry, lacking: lacking}
 		}

@@ -59,7 +59,7 @@ func (e *Engine) ReceiveCallback(ctx context.Context, token string, c verificati
 	receiver, ok := p.(verification.CallbackReceiver)
 	if !ok {
 		e.opt.Observer.RunLeft()
-		s.refused(w, slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
+		s.refused(ctx, w, slog.LevelError, fmt.Sprintf("this host has no provider %q that receives callbacks", w.Provider))
 		return verification.Unavailable("callback", "this host cannot read it")
 	}
 	if err := s.loadProgram(ctx); err != nil {
@@ -93,14 +93,14 @@ func (s *session) readCallback(
 	})
 	r.Entry.Leave()
 	if r.Err != nil {
-		s.refused(w, slog.LevelWarn, r.Err.Error())
+		s.refused(ctx, w, slog.LevelWarn, r.Err.Error())
 	}
 	return r.Result, as, r.Err
 }
 
 // refused logs that a callback was not carried out.
-func (s *session) refused(w rules.Wait, level slog.Level, reason string) {
-	s.lines.write(level, "callback refused", w.Provider, reason,
+func (s *session) refused(ctx context.Context, w rules.Wait, level slog.Level, reason string) {
+	s.lines.write(ctx, level, "callback refused", w.Provider, reason,
 		"provider", w.Provider, "node", w.Node, "run", s.ref.Run, "tenant", s.ref.Tenant, "reason", reason)
 }
 

@@ -23,6 +23,10 @@ type job struct {
 	work     *store.Work // taken from the queue, until the first append
 	released bool        // to be handed over to another host
 	calls    calls       // of several providers at once
+
+	cause  context.Context // of the request that the activation follows from; nil for none, and without traces
+	traced context.Context // that of the runner, with the span of the activation
+	ended  func(string)    // ends the span; nil before it begins
 }
 
 // callResult is the result of a provider call.
@@ -47,9 +51,11 @@ func (j *job) drive(o callResult) {
 // while a provider is called, never both. done is false if another goroutine drives the run on,
 // because a call took too long or was interrupted.
 func (j *job) drivePass(o callResult) (done bool) {
+	j.begin()
 	defer func() {
 		if done { // otherwise the run belongs to the other goroutine
 			j.endCalls()
+			j.end()
 		}
 	}()
 	for { // until the run waits or ends, or its context does
@@ -83,7 +89,7 @@ func (j *job) drivePass(o callResult) (done bool) {
 			j.leave(verification.LackingOf(err))
 		case j.runner.Context().Err() == nil && j.Context().Err() == nil:
 			// When the lease ends, the run is taken from the queue again.
-			j.log.Error("run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
+			j.log.ErrorContext(j.traced, "run not driven", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 		}
 		return true
 	}
@@ -99,7 +105,7 @@ func (j *job) workOn(o callResult) (rules.TaskKind, error) {
 	if o.err != nil {
 		return rules.TaskNone, o.err
 	}
-	ctx := j.runner.Context()
+	ctx := j.traced
 	j.waitless = true // it waits for no slot beside the one for the run
 	defer func() { j.waitless = j.runner.Tries(j.Job) }()
 	release, err := j.acquireWork(ctx)
@@ -224,7 +230,7 @@ func (j *job) step(ctx context.Context, c rules.Command) (rules.TaskKind, error)
 	}
 	if poisoned {
 		j.opt.Observer.RunPoisoned()
-		j.log.Error("run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
+		j.log.ErrorContext(ctx, "run ended: the hosts that drove it, and nothing else, stopped", "run", j.ref.Run, "tenant", j.ref.Tenant)
 	}
 	if drivable(after.Task(j.now())) || j.calls.any() && after.Ended == "" {
 		return rules.TaskRedispatch, nil
@@ -249,8 +255,8 @@ func (j *job) saveStep(after rules.Run, events []rules.Event) error {
 	err := j.Save(func() error {
 		now := j.ports.Clock.Now()
 		young := j.LeaseIsYoung(now)
-		left := j.leaveNext(j.ref, after)
-		historyOnly, err := j.session.save(j.runner.Context(), after, events, lease{held: true, young: young && j.work == nil})
+		left := j.leaveNext(j.traced, j.ref, after)
+		historyOnly, err := j.session.save(j.traced, after, events, lease{held: true, young: young && j.work == nil})
 		if err != nil {
 			return err
 		}
@@ -276,14 +282,14 @@ func (j *job) finishWork() error {
 	}
 	w := *j.work
 	j.work = nil
-	return j.Save(func() error { return j.ports.Store.Finish(j.runner.Context(), w) })
+	return j.Save(func() error { return j.ports.Store.Finish(j.traced, w) })
 }
 
 // waitUntil queues the run for a time without adding to its history.
 func (j *job) waitUntil(at time.Time) error {
 	return j.Save(func() error {
 		c := store.Commit{Summary: j.run.Summary(), Work: store.AdvanceAt(at), Hold: j.runner.Keeps(at, j.now())}
-		if err := j.store.Append(j.runner.Context(), j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
+		if err := j.store.Append(j.traced, j.ref.Tenant, j.ref.Run, j.run.Seq, c); err != nil {
 			return err
 		}
 		j.work = nil

@@ -78,7 +78,7 @@ func (s *session) save(ctx context.Context, after rules.Run, events []rules.Even
 		}
 		return false, err
 	}
-	carryOut(s, after, c)
+	carryOut(ctx, s, after, c)
 	return historyOnly, nil
 }
 
@@ -111,11 +111,11 @@ func queueNext(s *session, c *store.Commit, after rules.Run, l lease, now time.T
 }
 
 // carryOut does on this host what follows from a commit that is saved: s then has the run after it.
-func carryOut(s *session, after rules.Run, c store.Commit) {
+func carryOut(ctx context.Context, s *session, after rules.Run, c store.Commit) {
 	before := s.run
 	s.run, s.fresh = after, true
 	s.runs.remember(s.ref, after)
-	s.lines.reportFailures(s.ref, &before, c.Events)
+	s.lines.reportFailures(ctx, s.ref, &before, c.Events)
 	// The names of reviewers are kept from metrics.
 	counted, named := c.Measures, func(m store.Measure) bool { return m.Name == store.MeasureVerdictBy }
 	if slices.ContainsFunc(counted, named) {

@@ -111,6 +111,9 @@ type Options struct {
 	Log *slog.Logger
 	// Observer receives events for metrics; nil discards them.
 	Observer Observer
+	// Trace begins a span, and returns the context for what belongs to it, and a function that ends it with
+	// the outcome of a call; that of an activation is empty. nil traces nothing. Neither function must block.
+	Trace func(ctx context.Context, s Span) (context.Context, func(outcome string))
 }
 
 // Observer receives events for metrics. Its methods must not block.

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -67,7 +68,7 @@ func (j *job) waitsForOthers() bool {
 // leaveNext reports whether this host lacks what the next step of a run needs. The run
 // is about to be saved without a lease: this host does not take it before other hosts
 // could.
-func (e *Engine) leaveNext(ref verification.RunRef, after rules.Run) bool {
+func (e *Engine) leaveNext(ctx context.Context, ref verification.RunRef, after rules.Run) bool {
 	if e.runner == nil {
 		return false
 	}
@@ -78,7 +79,7 @@ func (e *Engine) leaveNext(ref verification.RunRef, after rules.Run) bool {
 		return false
 	}
 	e.runner.Leave(ref, now.Add(minLeft))
-	e.reportLeft(ref, w, lacking, now)
+	e.reportLeft(ctx, ref, w, lacking, now)
 	return true
 }
 
@@ -105,15 +106,15 @@ func (j *job) leave(lacking error) {
 	j.LeaseEnded()
 	release := func() error { return j.ports.Store.Release(j.runner.Context(), []store.Work{w}, due) }
 	if err := j.Save(release); err != nil {
-		j.log.Error("run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
+		j.log.ErrorContext(j.traced, "run not left to other hosts", "run", j.ref.Run, "tenant", j.ref.Tenant, "error", err)
 	}
-	j.reportLeft(j.ref, j.run.Wait(), lacking, w.LeftAt)
+	j.reportLeft(j.traced, j.ref, j.run.Wait(), lacking, w.LeftAt)
 }
 
 // reportLeft counts and logs that this host leaves a run to other hosts.
-func (e *Engine) reportLeft(ref verification.RunRef, w rules.Wait, lacking error, since time.Time) {
+func (e *Engine) reportLeft(ctx context.Context, ref verification.RunRef, w rules.Wait, lacking error, since time.Time) {
 	e.opt.Observer.RunLeft()
-	e.lines.write(slog.LevelError, "run left to other hosts: this host lacks what its next step needs", "", lacking.Error(),
+	e.lines.write(ctx, slog.LevelError, "run left to other hosts: this host lacks what its next step needs", "", lacking.Error(),
 		"run", ref.Run, "tenant", ref.Tenant, "node", w.Node, "cause", lacking, "since", since, "at_most", e.opt.ProviderWait)
 }
 

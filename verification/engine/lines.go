@@ -43,7 +43,7 @@ func newLimitedLog(log *slog.Logger, now func() time.Time) *limitedLog {
 }
 
 // write writes a line, or counts it.
-func (l *limitedLog) write(level slog.Level, message, subject, cause string, attrs ...any) {
+func (l *limitedLog) write(ctx context.Context, level slog.Level, message, subject, cause string, attrs ...any) {
 	leftOut, ok := l.allow(lineKey{subject, cause})
 	if !ok {
 		return
@@ -51,7 +51,7 @@ func (l *limitedLog) write(level slog.Level, message, subject, cause string, att
 	if leftOut > 0 {
 		attrs = append(attrs, "left_out", leftOut)
 	}
-	l.log.Log(context.Background(), level, message, attrs...)
+	l.log.Log(ctx, level, message, attrs...)
 }
 
 func (l *limitedLog) allow(key lineKey) (leftOut int, ok bool) {
@@ -89,7 +89,7 @@ func (l *limitedLog) count(key lineKey, now time.Time) *lineCount {
 
 // reportFailures logs the failed dispatches and polls among the events that were appended
 // to a run.
-func (l *limitedLog) reportFailures(ref verification.RunRef, before *rules.Run, events []rules.Event) {
+func (l *limitedLog) reportFailures(ctx context.Context, ref verification.RunRef, before *rules.Run, events []rules.Event) {
 	for _, event := range events {
 		var message, cause string
 		w := before.Wait()
@@ -116,7 +116,7 @@ func (l *limitedLog) reportFailures(ref verification.RunRef, before *rules.Run, 
 			continue
 		}
 		cause, _, _ = strings.Cut(cause, "\n") // without the stack of a panic
-		l.write(slog.LevelWarn, message, w.Provider, cause,
+		l.write(ctx, slog.LevelWarn, message, w.Provider, cause,
 			"provider", w.Provider, "node", w.Node, "run", ref.Run, "tenant", ref.Tenant, "cause", cause)
 	}
 }

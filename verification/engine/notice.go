@@ -27,7 +27,7 @@ type notices struct{ *Engine }
 func (e notices) notify(ctx context.Context, w store.Work, url string) error {
 	result, err := e.attempt(ctx, w, url)
 	if err != nil && ctx.Err() == nil {
-		e.log.Error("notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
+		e.log.ErrorContext(ctx, "notice not sent", "run", w.Run, "tenant", w.Tenant, "error", err)
 	}
 	return result
 }
@@ -67,7 +67,7 @@ func (e notices) attempt(ctx context.Context, w store.Work, url string) (result,
 	e.recordAttempt(ctx, notice, result, at)
 	if !more {
 		e.opt.Observer.NoticeSent("dropped")
-		e.log.Warn("notice dropped", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
+		e.log.WarnContext(ctx, "notice dropped", "run", w.Run, "tenant", w.Tenant, "attempts", w.Attempt+1)
 		return result, e.ports.Store.Finish(ctx, w)
 	}
 	e.opt.Observer.NoticeSent("retried")

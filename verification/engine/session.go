@@ -183,7 +183,7 @@ func (s *session) append(ctx context.Context, after rules.Run, events []rules.Ev
 	}
 	var reserved *runner.Job
 	interrupt := ends(s.run, after)
-	if drivable(after.Task(s.now())) && !s.leaveNext(s.ref, after) {
+	if drivable(after.Task(s.now())) && !s.leaveNext(ctx, s.ref, after) {
 		reserved = s.runner.Reserve(s.ref)
 	}
 	if _, err := s.save(ctx, after, events, lease{held: reserved != nil}); err != nil {
@@ -195,6 +195,9 @@ func (s *session) append(ctx context.Context, after rules.Run, events []rules.Ev
 	}
 	if reserved != nil {
 		j := &job{session: session{Engine: s.Engine, ref: s.ref}}
+		if s.opt.Trace != nil {
+			j.cause = ctx
+		}
 		if after.Size() <= largeRun { // a larger one is read again when a worker is free
 			j.run, j.program = after, s.program
 		}

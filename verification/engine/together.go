@@ -55,7 +55,7 @@ const slotBytes = 128 << 10
 func (j *job) nextResult() (o callResult, until time.Time, here bool) {
 	c := &j.calls
 	if len(j.run.Waits) == 1 && !c.any() && len(c.later) == 0 {
-		o, here = j.makeCall(j.Context(), j.run.Waits[0], j.acquireOnly, j.drive)
+		o, here = j.makeCall(j.callContext(), j.run.Waits[0], j.acquireOnly, j.drive)
 		return o, time.Time{}, here
 	}
 	wanted, now, closing := make(map[int]bool, len(j.run.Waits)), j.now(), j.runner.Closing()
@@ -104,7 +104,7 @@ func (j *job) callBeside(w rules.Wait) {
 	if c.flight == nil {
 		c.flight, c.results = map[int]context.CancelFunc{}, make(chan memberResult, workflow.MaxElementChecks)
 	}
-	ctx, cancel := context.WithCancel(j.Context())
+	ctx, cancel := context.WithCancel(j.callContext())
 	c.flight[w.Number] = cancel
 	one, results, entry := &job{Job: j.Job, session: j.session}, c.results, runner.Enter(j.activity)
 	one.slot, one.waitless = false, false

@@ -166,6 +166,7 @@ func (p *compiled) request(ctx context.Context, r *request, run verification.Run
 		closeBody(made)
 		return nil, err
 	}
+	transport.Trace(made)
 	return made, nil
 }
 

@@ -516,20 +516,27 @@ func (b *bucket) serve(vars map[string]string) *served {
 		"SSL_CERT_FILE": roots, "VERIFYD_S3_ENDPOINT": strings.TrimPrefix(b.server.URL, "https://"), "VERIFYD_S3_BUCKET": bucketName,
 		"VERIFYD_S3_REGION": "us-east-1", "VERIFYD_S3_ACCESS_KEY": "access", "VERIFYD_S3_SECRET_KEY": "secret",
 	})
+	s, _ := serveProcess(b.t, vars)
+	return s
+}
+
+// serveProcess starts a host as a process of its own.
+func serveProcess(t *testing.T, vars map[string]string) (*served, *process.Host) {
+	t.Helper()
 	log, stderr, err := os.Pipe()
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
-	s := &served{t: b.t, stderr: &syncBuffer{}}
+	s := &served{t: t, stderr: &syncBuffer{}}
 	go func() { _, _ = io.Copy(s.stderr, log) }()
 	h, err := process.StartHost(process.HostOptions{Program: os.Args[0], Name: "host", Stderr: stderr, Env: append(env(vars), asProgram+"=1")})
 	if err != nil {
-		b.t.Fatalf("%v: %s", err, s.stderr)
+		t.Fatalf("%v: %s", err, s.stderr)
 	}
-	b.t.Cleanup(func() { _ = h.Kill() })
+	t.Cleanup(func() { _ = h.Kill() })
 	_ = stderr.Close() // the host has it
 	s.api, s.admin = h.API, h.Admin
-	return s
+	return s, h
 }
 
 // uploads returns the objects that are uploads or have a canary.

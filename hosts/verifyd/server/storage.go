@@ -15,6 +15,8 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/adapters/token"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/traces"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -24,6 +26,7 @@ type storage struct {
 	database *postgres.Store // nil without a database
 	folder   *dataFolder     // nil without a data folder
 	capacity *capacity       // nil on a database
+	traces   *traces.Traces  // nil for none
 }
 
 // poll is the longest time between two polls of the queue on a shared database.
@@ -66,6 +69,14 @@ func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, e
 		return nil, cli.DatabaseError(err)
 	}
 	return &storage{Store: store, database: store}, nil
+}
+
+// Append implements store.Store.
+func (s *storage) Append(ctx context.Context, t verification.TenantID, run verification.RunID, seq int, c store.Commit) error {
+	if s.traces == nil {
+		return s.Store.Append(ctx, t, run, seq, c)
+	}
+	return s.traces.Append(ctx, verification.RunRef{Tenant: t, Run: run}, func(ctx context.Context) error { return s.Store.Append(ctx, t, run, seq, c) })
 }
 
 // describe returns the store as the ready line has it.

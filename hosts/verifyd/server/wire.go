@@ -40,6 +40,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/hosts/verifyd/internal/demovendor"
+	"github.com/verifyd/verifyd/hosts/verifyd/internal/traces"
 	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/verification"
@@ -83,6 +84,7 @@ type host struct {
 	erased     engine.AppliedErasures // at the start
 	ledger     ledgerState
 	metrics    *metrics
+	traces     *traces.Traces            // nil for none
 	now        func() time.Time          // of the clock of the engine
 	manual     *manualWork               // nil for the clock of the system
 	unretained atomic.Pointer[time.Time] // since when something is due that retention has not reached; nil or zero for nothing
@@ -189,6 +191,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
 	h := &host{settings: s, build: cli.ReadBuild(), stopping: make(chan struct{})}
 	h.log = newLog(s, &h.level, stderr)
+	h.openTraces(ctx, env)
 	defer func() {
 		if err != nil {
 			h.abandon()
@@ -209,6 +212,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if h.storage, err = openStorage(ctx, s, h.log); err != nil {
 		return nil, o.warnings, err
 	}
+	h.storage.traces = h.traces
 	h.closing = append(h.closing, h.storage.close)
 	if h.storage.folder != nil {
 		if err = h.storage.folder.checkTenants(ctx, h.demo != nil, *o.bootstrap); err != nil {
@@ -272,6 +276,9 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	if h.traces != nil {
+		notifier = h.traces.Notifier(notifier)
+	}
 	h.engine, err = engine.New(engine.Ports{
 		Store:     h.storage,
 		Providers: o.providers.All, TenantProviders: o.providers.Tenant,
@@ -284,7 +291,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 		Notifier:    notifier,
 		Documents:   o.documents, Sanitize: media.Sanitize,
 		Removals: h.storage.removals(), Ledger: o.ledger,
-	}, options(s, h.storage, o.searchKey, h.log, m))
+	}, options(s, h.storage, o.searchKey, h.log, m, h.traces))
 	if err != nil {
 		return nil, o.warnings, err
 	}
@@ -343,11 +350,15 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 			mounts[cli.ConsolePath] = h.demo.withLinks(mounts[cli.ConsolePath], stderr)
 		}
 	}
-	h.api.handler = httpapi.New(h.engine, httpapi.Options{
+	apiOptions := httpapi.Options{
 		Log: h.log, Clock: clock.System{}, RateLimit: s.RateLimit, Observe: m.request,
 		Bearers: r.bearer, Signer: token.NewReports(keys),
 		Mounts: mounts, CacheBytes: cacheMemory(16 << 20),
-	})
+	}
+	if h.traces != nil {
+		apiOptions.Trace = h.traces.Request
+	}
+	h.api.handler = httpapi.New(h.engine, apiOptions)
 	if added.mounted {
 		h.mounted = newMounted(h.api.handler)
 	}
@@ -404,12 +415,15 @@ func (h *host) close() {
 	}
 }
 
-func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *metrics) engine.Options {
+func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *metrics, t *traces.Traces) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
 		SearchKey: searchKey, KeepDeliveries: s.KeepDeliveries, KeepMeasures: s.KeepMeasures, KeepAudit: s.KeepAudit, KeepAuditReads: s.KeepAuditReads,
 		RetentionGrace: cmp.Or(s.RetentionGrace, -1), CacheBytes: cacheMemory(64 << 20),
+	}
+	if t != nil {
+		o.Trace = t.Engine
 	}
 	if store.shared(s) {
 		o.QueueInterval = poll
@@ -424,6 +438,18 @@ func listen(ctx context.Context, flag, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s is in use: set %s to another address; 127.0.0.1:0 picks a free port", addr, cli.Variable(flag))
 	}
 	return l, err
+}
+
+// openTraces begins the traces that the environment asks for. A host whose traces cannot be exported serves without them.
+func (h *host) openTraces(ctx context.Context, env *environment) {
+	var err error
+	if h.traces, err = traces.Open(ctx, env.get, h.build.Version, h.log); err != nil {
+		h.log.Warn("no traces", "error", err)
+	}
+	if h.traces != nil {
+		h.log = traces.Log(h.log)
+		h.closing = append(h.closing, h.traces.Close)
+	}
 }
 
 func newClock(s settings) (c hostClock, manual *clock.Manual) {
