@@ -59,14 +59,14 @@ TEST = GOGC="$${GOGC:-200}" $(QUICK) $(GO) run ./internal/rig/testlog $(KEEP) -v
 RACE = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 # Every file of the project with its checksum, one per line.
-sums = find . \( -path ./.git -o -path ./$(BUILD) -o -path ./data \) -prune -o -type f -exec cksum {} + | sort
+sums = find . \( -path ./.git -o -path ./$(BUILD) -o -path ./data -o -path ./dist \) -prune -o -type f -exec cksum {} + | sort
 
 # The folders with a test function whose name starts with $(1).
 folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev/null | sed 's|/[^/]*$$||' | sort -u
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch width generate generate-check tidy-check cover bench fuzz soak noisy
+.PHONY: help run release verify-release test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch width generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,17 @@ help: ## List the targets
 run: ## Run the demo, which keeps its data in the folder data
 	$(GO) build -o $(BUILD)/ ./hosts/verifyd
 	@exec $(BUILD)/verifyd serve
+
+VERSION ?=
+
+release: ## Build the programs, packages and image of VERSION (such as 0.1.0) into the folder dist
+	@$(GO) -C hosts/release run . -source $(CURDIR) -out $(CURDIR)/dist -version '$(VERSION)'
+
+# It builds a release for this machine twice, and serves from each way to install it. The
+# tests take programs of Debian, which they install as root.
+verify-release: ## Test that a release is reproducible, and that it installs and runs
+	$(GO) -C hosts/release vet ./...
+	$(GO) -C hosts/release test -count=1 -timeout $(TEST_TIMEOUT) ./...
 
 # It first installs the browser and the PostgreSQL, because go test runs several
 # packages at the same time.
@@ -90,7 +101,7 @@ example: ## Vet and test the modules of their own: examples, dashboards and aler
 		$(GO) -C $$m vet ./... && $(GO) -C $$m test -count=1 -timeout $(TEST_TIMEOUT) ./... || exit 1; done
 
 verify: TESTFLAGS += $(RACE)
-verify: verify-rest test example ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
+verify: verify-rest test example verify-release ## Run everything that CI runs: format, vet, lint, race tests, generated files, go.mod
 	@test -n "$(RACE)" || echo 'No C compiler was found: the tests ran without the race detector.'
 
 # Everything in verify except the tests.
@@ -149,7 +160,7 @@ generate-check:
 # If it prints a difference, run go mod tidy there.
 tidy-check:
 	$(GO) mod tidy -diff
-	@for m in $(EXAMPLES); do $(GO) -C $$m mod tidy -diff || exit 1; done
+	@for m in hosts/release $(EXAMPLES); do $(GO) -C $$m mod tidy -diff || exit 1; done
 
 cover: ## Measure the coverage of all packages and write .build/cover.html
 	@mkdir -p $(BUILD)

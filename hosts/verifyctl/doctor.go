@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
+	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
@@ -35,10 +36,13 @@ func (c doctor) Run(ctx context.Context, s *session) error {
 		return errors.New("--counts: only for PostgreSQL: the lists of a data folder count the runs themselves")
 	}
 	var found []finding
+	if s.build != (cli.Build{}) {
+		found = append(found, ok("version", "verifyctl "+s.build.String()))
+	}
 	if c.DataDir != "" {
-		found = s.examineFolder(ctx, c.DataDir)
+		found = append(found, s.examineFolder(ctx, c.DataDir)...)
 	} else {
-		found = s.examine(ctx, c.DatabaseURL, c.Counts)
+		found = append(found, s.examine(ctx, c.DatabaseURL, c.Counts)...)
 	}
 	err := ctx.Err()
 	if err != nil {

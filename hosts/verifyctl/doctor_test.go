@@ -228,6 +228,16 @@ func TestTheDoctorPrintsWhatItCouldExamine(t *testing.T) {
 	golden.Equal(t, "testdata/talks/doctor-far.txt", w.transcript())
 }
 
+func TestTheDoctorNamesItsVersion(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	s := bare(&stdout, &stderr)
+	s.build = cli.Build{Version: "v1.2.3", Commit: "0f841b5c0e1a", Date: "2026-11-29T10:00:00Z", Go: "go1.26.8"}
+	run(t.Context(), []string{"doctor", "--data-dir", t.TempDir()}, s)
+	if want := "ok      version  verifyctl v1.2.3 (commit 0f841b5c0e1a, 2026-11-29T10:00:00Z, go1.26.8)\n"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("the doctor printed %s%s, want %s", &stdout, &stderr, want)
+	}
+}
+
 func TestAnInterruptedDoctorFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

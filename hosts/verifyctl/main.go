@@ -38,7 +38,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], session{
 		getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		clock: clock.System{}, server: postgresServer(), operator: currentUser(),
+		clock: clock.System{}, server: postgresServer(), operator: currentUser(), build: cli.ReadBuild(),
 	})
 	stop()
 	os.Exit(code)
@@ -82,6 +82,7 @@ type session struct {
 	server server
 	// operator is who runs the command.
 	operator verification.Person
+	build    cli.Build
 	// hostWait is how long the host of a data folder may take to answer; 0 is the default.
 	hostWait time.Duration
 }

@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -66,6 +68,33 @@ func adminHandler(h *health, m *metrics, manual *manualWork) http.Handler {
 		writeJSON(w, http.StatusNotFound, map[string]any{"error": "Not Found"})
 	})
 	return r
+}
+
+// askHealth prints the health of the host with an admin address, and returns an error unless it is 200.
+func askHealth(ctx context.Context, adminAddr string, stdout io.Writer) error {
+	host, port, err := net.SplitHostPort(adminAddr)
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*pingTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("no host answers at %s: %w", adminAddr, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the host at %s answers %s", adminAddr, resp.Status)
+	}
+	_, err = io.Copy(stdout, io.LimitReader(resp.Body, 1<<10))
+	return err
 }
 
 // advance advances the clock by {"seconds": N}; N may have a fraction.

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,9 @@ func newHost(ctx context.Context, args, environ []string, stdout, stderr io.Writ
 	s, err := parse(args, env, added.mounted, stdout)
 	if errors.Is(err, errHelp) {
 		return nil, err
+	}
+	if errors.Is(err, errHealth) {
+		return nil, cmp.Or(askHealth(ctx, s.AdminAddr, stdout), errHelp)
 	}
 	var warnings []string
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -485,9 +486,16 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 			t.Errorf("%s = %d %s, want %s", path, status, raw, want)
 		}
 	}
+	for address, want := range map[string]string{strings.TrimPrefix(s.admin, "http://"): "", "127.0.0.1:1": "no host answers at 127.0.0.1:1"} {
+		var out strings.Builder
+		err := server.Run(t.Context(), []string{"health"}, env(map[string]string{"VERIFYD_ADMIN_ADDR": address}), &out, io.Discard)
+		if errors.Is(err, server.ErrHelp) != (want == "") || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(out.String(), `"status":"ok"`) != (want == "") {
+			t.Errorf("verifyd health of %s = %v, %q, want %q", address, err, &out, want)
+		}
+	}
 	status, raw, _ := s.call("GET", s.admin+"/metrics", "")
 	for _, want := range []string{
-		fmt.Sprintf(`verifyd_build_info{commit=%q,go=%q,version=%q} 1`, build.Commit, build.Go, build.Version),
+		fmt.Sprintf(`verifyd_build_info{commit=%q,date=%q,go=%q,version=%q} 1`, build.Commit, build.Date, build.Go, build.Version),
 		"verifyd_runs_started_total 1",
 		"verifyd_reviews_open 0", "verifyd_reviews_due_soon 0", "verifyd_reviews_overdue 0",
 		`verifyd_runs_ended_total{outcome="",status="completed"} 1`,

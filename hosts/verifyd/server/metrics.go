@@ -91,7 +91,7 @@ func newMetrics(build cli.Build) *metrics {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	made.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "verifyd_build_info", Help: "Always 1; the labels identify the build of this host.",
-		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "go": build.Go},
+		ConstLabels: prometheus.Labels{"version": build.Version, "commit": build.Commit, "date": build.Date, "go": build.Go},
 	}, func() float64 { return 1 })
 	for _, s := range rules.Statuses() {
 		if s.Terminal() {

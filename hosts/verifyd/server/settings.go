@@ -92,6 +92,9 @@ type settings struct {
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default a built-in demo, from the folder data."`
+	Health  struct {
+		AdminAddr string `default:"127.0.0.1:8081"`
+	} `cmd:"" help:"Ask the host on this machine whether it runs; for the health check of a container."`
 }
 
 const about = `Runs verification workflows for tenants: checks, hosted customer steps, human review.
@@ -115,6 +118,9 @@ func settingHelp() (all []settingText) {
 
 // errHelp is returned after printing help or the version.
 var errHelp = errors.New("help requested")
+
+// errHealth is returned for the command health.
+var errHealth = errors.New("health requested")
 
 // parse parses the command line and the environment, of a host that is mounted on the
 // server of a program or has its own. Its error has one line for each problem, with the
@@ -155,8 +161,13 @@ func parse(args []string, env *environment, mounted bool, stdout io.Writer) (s s
 			panic(r)
 		}
 	}()
-	if _, err := parser.Parse(args); err != nil {
+	command, err := parser.Parse(args)
+	if err != nil {
 		return settings{}, err
+	}
+	if command.Command() == "health" {
+		address(&p, "admin-addr", given.Health.AdminAddr)
+		return settings{AdminAddr: given.Health.AdminAddr}, cmp.Or(p.err(), errHealth)
 	}
 	given.Serve.check(&p)
 	if mounted {
