@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -69,7 +71,7 @@ type commands struct {
 
 const about = `The operator's tool of verifyd. The exit code is 0 on success, 1 if the command found problems in what it examined, and 2 if the command failed.
 
-Most commands work on the data of the hosts: set VERIFYD_DATA_DIR to the data folder of a host, or VERIFYD_DATABASE_URL to the PostgreSQL database of the hosts. Running hosts see every change at once.`
+Most commands work on the data of the hosts: set VERIFYD_DATA_DIR to the data folder of a host, VERIFYD_DATABASE_URL to the PostgreSQL database of the hosts, or VERIFYD_CONFIG to the file of their settings. Running hosts see every change at once.`
 
 // session holds what the Run methods of commands share.
 type session struct {
@@ -101,6 +103,20 @@ func operatorActor(p verification.Person) verification.Actor {
 	return verification.Actor{Kind: verification.ActorOperator, ID: p.Name}
 }
 
+// settings returns what the file of settings of a host has, if VERIFYD_CONFIG names one.
+func (s *session) settings() (map[string]definitions.Setting, error) {
+	variable := cli.Variable("config")
+	file := s.getenv(variable)
+	if file == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", variable, err)
+	}
+	return definitions.ReadSettings(file, raw)
+}
+
 // note prints additional information on stderr.
 func (s *session) note(line string) { fmt.Fprintln(s.stderr, "verifyctl:", line) }
 
@@ -110,6 +126,10 @@ func run(ctx context.Context, args []string, s session) int {
 	s.binary = s.stdout
 	s.stdout, s.stderr = cli.Escaped(s.stdout), cli.Escaped(s.stderr)
 	helped := false
+	file, err := s.settings()
+	if err != nil {
+		return fail(s.stderr, err)
+	}
 	parser, err := kong.New(&commands{},
 		kong.Name("verifyctl"),
 		kong.Description(about),
@@ -117,10 +137,11 @@ func run(ctx context.Context, args []string, s session) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
 		kong.ValueFormatter(withVariable),
 		kong.Resolvers(cli.Resolver(func(flag *kong.Flag) string {
-			if name := flag.Tag.Get("variable"); name != "" {
-				return s.getenv(name)
+			name := flag.Tag.Get("variable")
+			if name == "" {
+				return ""
 			}
-			return ""
+			return cmp.Or(s.getenv(name), file[strings.ToLower(strings.TrimPrefix(name, "VERIFYD_"))].Text)
 		})),
 		kong.Writers(s.stdout, s.stderr),
 		kong.BindTo(verification.WithActor(ctx, operatorActor(s.operator)), (*context.Context)(nil)),

@@ -206,3 +206,21 @@ func TestAnInterruptedCommandExaminesNothing(t *testing.T) {
 		t.Errorf("transcript differs (-want +got):\n%s", diff)
 	}
 }
+
+func TestTheFileOfSettingsNamesTheFolder(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "verifyd.yaml")
+	if err := os.WriteFile(file, []byte("data_dir: "+filepath.Join(folder, "absent")+"\naddr: 127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := command(t, map[string]string{"VERIFYD_DATA_DIR": filepath.Join(folder, "absent")}, "tenant", "list")
+	if _, got, code := command(t, map[string]string{"VERIFYD_CONFIG": file}, "tenant", "list"); got != want || code != exitUsage {
+		t.Errorf("with the file = %d %s, want %s", code, got, want)
+	}
+	if _, got, _ := command(t, map[string]string{"VERIFYD_CONFIG": file, "VERIFYD_DATA_DIR": filepath.Join(folder, "other")}, "tenant", "list"); got == want {
+		t.Errorf("with a variable = %s, want the variable to come before the file", got)
+	}
+	if _, got, code := command(t, map[string]string{"VERIFYD_CONFIG": file + "l"}, "tenant", "list"); code != exitUsage || !strings.HasPrefix(got, "verifyctl: VERIFYD_CONFIG: open "+file) {
+		t.Errorf("without the file = %d %s, want its name", code, got)
+	}
+}

@@ -23,7 +23,7 @@ import (
 
 // Text editors use them to complete and check files.
 //
-//go:embed workflow.schema.json bootstrap.schema.json provider.schema.json cases.schema.json
+//go:embed workflow.schema.json bootstrap.schema.json provider.schema.json cases.schema.json settings.schema.json
 var schemas embed.FS
 
 const (
@@ -31,6 +31,7 @@ const (
 	bootstrapSchema = "https://github.com/verifyd/verifyd/internal/definitions/bootstrap.schema.json"
 	providerSchema  = "https://github.com/verifyd/verifyd/internal/definitions/provider.schema.json"
 	casesSchema     = "https://github.com/verifyd/verifyd/internal/definitions/cases.schema.json"
+	settingsSchema  = "https://github.com/verifyd/verifyd/internal/definitions/settings.schema.json"
 )
 
 // dateLimit is the end of the location of the schema of a limit of a date.
@@ -50,11 +51,12 @@ var (
 	workflowForm  = sync.OnceValue(func() *form { return newForm(workflowSchema) })
 	bootstrapForm = sync.OnceValue(func() *form { return newForm(bootstrapSchema) })
 	casesForm     = sync.OnceValue(func() *form { return newForm(casesSchema) })
+	settingsForm  = sync.OnceValue(func() *form { return newForm(settingsSchema) })
 )
 
 func newForm(url string) *form {
 	c := jsonschema.NewCompiler()
-	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema, casesSchema} {
+	for _, name := range []string{workflowSchema, bootstrapSchema, providerSchema, casesSchema, settingsSchema} {
 		raw, err := schemas.ReadFile(name[strings.LastIndexByte(name, '/')+1:])
 		document, err2 := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 		if err := cmp.Or(err, err2, c.AddResource(name, document)); err != nil {

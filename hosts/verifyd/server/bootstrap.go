@@ -17,7 +17,7 @@ import (
 
 // readBootstrap reads the bootstrap file, or that of the demo for a host without a database
 // and without one. It returns nil for a host on a database without one, and after a problem.
-func (o *opened) readBootstrap(ctx context.Context, s settings, env *environment, p *problems) *definitions.Bootstrap {
+func (o *opened) readBootstrap(ctx context.Context, s Settings, env *environment, p *problems) *definitions.Bootstrap {
 	file, open := s.Bootstrap, os.ReadFile
 	switch {
 	case o.demo != nil:

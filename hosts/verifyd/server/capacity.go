@@ -53,7 +53,7 @@ const answerRoom = 0.125
 
 // newCapacity returns the capacity of a store: a share of the memory limit of the process, or of
 // the memory of the machine if the process has no limit. It holds from enforce on.
-func newCapacity(store bounded, s settings, machine memlimit.Provider, log *slog.Logger) *capacity {
+func newCapacity(store bounded, s Settings, machine memlimit.Provider, log *slog.Logger) *capacity {
 	c := &capacity{store: store, process: newProcessMemory(store.Kept), saidOf: map[verification.TenantID]bool{}, saidTrail: map[verification.TenantID]bool{}}
 	if s.StoreMemory == 0 {
 		return c

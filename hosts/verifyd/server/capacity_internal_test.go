@@ -55,7 +55,7 @@ func TestRunsMayNeedAShareOfTheMemory(t *testing.T) {
 		debug.SetMemoryLimit(c.limit)
 		var log bytes.Buffer
 		s := &sized{}
-		newCapacity(s, settings{StoreMemory: c.share}, c.machine, slog.New(slog.NewTextHandler(&log, nil))).enforce()
+		newCapacity(s, Settings{StoreMemory: c.share}, c.machine, slog.New(slog.NewTextHandler(&log, nil))).enforce()
 		if s.limits.Runs != c.want || (s.limits.Answers > c.want) != (c.want > 0) {
 			t.Errorf("%s: limits %+v, want %d", name, s.limits, c.want)
 		}
@@ -144,7 +144,7 @@ func TestAProcessThatNeedsTooMuchRefuses(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
 	s := &sized{}
 	debug.SetMemoryLimit(1 << 40)
-	c := newCapacity(s, settings{StoreMemory: 0.5, TenantShare: 1}, nil, slog.New(slog.DiscardHandler))
+	c := newCapacity(s, Settings{StoreMemory: 0.5, TenantShare: 1}, nil, slog.New(slog.DiscardHandler))
 	large := make([]byte, 256<<20)
 	for i := range large {
 		large[i] = 1

@@ -34,7 +34,7 @@ const (
 // connectionLimit returns how many connections of clients the host keeps: as the settings say, or
 // half of the descriptors that the process may have without those that the host keeps for itself.
 // The other half is for calls of providers, webhooks and uploads.
-func connectionLimit(s settings) int {
+func connectionLimit(s Settings) int {
 	var files syscall.Rlimit
 	if s.MaxConnections > 0 || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
 		return s.MaxConnections

@@ -18,7 +18,7 @@ type demo struct {
 	link        func() (string, error) // makes a link that signs in to the console
 }
 
-func (s settings) isDemo() bool { return s.Bootstrap == "" && s.DatabaseURL == "" }
+func (s Settings) isDemo() bool { return s.Bootstrap == "" && s.DatabaseURL == "" }
 
 func (d *demo) read(name string) ([]byte, error) { return demovendor.Read(name, d.vendorAddr) }
 

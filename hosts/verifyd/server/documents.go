@@ -21,7 +21,7 @@ import (
 )
 
 // openDocuments opens the object store or the folder of uploads; without one they are in memory.
-func (o *opened) openDocuments(s settings, p *problems) verification.DocumentStore {
+func (o *opened) openDocuments(s Settings, p *problems) verification.DocumentStore {
 	if s.S3Endpoint != "" {
 		bucket, err := s3.New(s3.Options{
 			Endpoint: s.S3Endpoint, Bucket: s.S3Bucket, Region: s.S3Region,
@@ -85,7 +85,7 @@ func (d documentFolder) SaveDocument(
 
 // openDocumentFolder opens a folder of uploads, of which a tenant may use half of the disk unless the
 // settings say otherwise.
-func openDocumentFolder(dir string, s settings) (verification.DocumentStore, error) {
+func openDocumentFolder(dir string, s Settings) (verification.DocumentStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of documents: %w", err)
 	}

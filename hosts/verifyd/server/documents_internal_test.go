@@ -49,7 +49,7 @@ func TestBrokenUploadsAreRemovedWhileTheHostRuns(t *testing.T) {
 }
 
 func TestATenantLeavesUploadsOfOthersAboveTheReserve(t *testing.T) {
-	opened, err := openDocumentFolder(t.TempDir(), settings{DiskReserve: 100 << 20})
+	opened, err := openDocumentFolder(t.TempDir(), Settings{DiskReserve: 100 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

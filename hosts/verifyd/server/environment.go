@@ -12,11 +12,10 @@ import (
 
 const variablePrefix = "VERIFYD_"
 
-// environment holds the variables and which of them are used.
+// environment holds the variables.
 type environment struct {
-	vars  map[string]string
-	flags []string        // the settings
-	read  map[string]bool // the variables that a bootstrap file names
+	vars map[string]string
+	read map[string]bool // those that a bootstrap file names
 }
 
 func newEnvironment(environ []string) *environment {
@@ -37,9 +36,9 @@ func (e *environment) get(name string) string {
 // unknown returns a warning for each variable that looks like a setting and is
 // not one.
 func (e *environment) unknown() []string {
-	known := make([]string, len(e.flags))
-	for i, flag := range e.flags {
-		known[i] = strings.ReplaceAll(flag, "-", "_")
+	var known []string
+	for _, h := range settingHelp() {
+		known = append(known, field(h.flag))
 	}
 	var warnings []string
 	for _, name := range slices.Sorted(maps.Keys(e.vars)) {

@@ -16,7 +16,7 @@ import (
 
 var (
 	Run            = run
-	ErrHelp        = errHelp
+	ErrPrinted     = errPrinted
 	DocumentMemory = documentMemory
 	CacheMemory    = cacheMemory
 	LimitMemory    = limitMemory
@@ -27,7 +27,7 @@ const MaxDocumentMemory = maxDocumentMemory
 
 // ParseSettings returns the problems of the settings.
 func ParseSettings(args, environ []string, stdout io.Writer) error {
-	_, err := parse(args, newEnvironment(environ), false, stdout)
+	_, err := parse(args, newEnvironment(environ), stdout)
 	return err
 }
 

@@ -347,9 +347,9 @@ func TestAProgramServesAHostOnAFolder(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		program := httptest.NewUnstartedServer(nil)
 		url := "http://" + program.Listener.Addr().String()
-		handler, wait, err := server.Handler(ctx, []string{
+		handler, wait, err := server.Handler(ctx, loaded(t,
 			"--data-dir", string(folder), "--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, oneFile), "--log-level", "error",
-		})
+		))
 		if err != nil {
 			t.Fatal(err)
 		}

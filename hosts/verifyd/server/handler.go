@@ -14,19 +14,21 @@ import (
 )
 
 // Handler starts a host whose API, journey pages and console are served by the program:
-// mount the handler at the root of the URL that --public-url names. The settings are args,
-// which are flags of verifyd serve, and the environment; --public-url is required, --bootstrap
-// too unless there is a database, and --addr has no effect. The host logs to stderr and
-// serves /healthz and /metrics on its admin address.
+// mount the handler at the root of PublicURL, which is required. Bootstrap is required too unless
+// there is a database, and Addr has no effect. The host logs to stderr and serves /healthz and
+// /metrics on its admin address.
 //
 // The host works until ctx ends. Then streams end, requests in flight finish, new ones get
 // 503, and runs reach their next wait; wait returns nil when all of that is done within
 // --shutdown-timeout. wait returns earlier if the host fails.
-func Handler(ctx context.Context, args []string, options ...Option) (handler http.Handler, wait func() error, err error) {
+func Handler(ctx context.Context, s Settings, options ...Option) (handler http.Handler, wait func() error, err error) {
 	added := newAdditions(options)
 	added.mounted = true
+	if err := s.checkMounted(); err != nil {
+		return nil, nil, err
+	}
 	stderr := newLines(os.Stderr)
-	h, err := newHost(ctx, args, os.Environ(), os.Stdout, stderr, added)
+	h, err := newHost(ctx, s, newEnvironment(os.Environ()), stderr, added)
 	if err != nil {
 		stderr.close()
 		return nil, nil, err

@@ -65,7 +65,7 @@ func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() tim
 }
 
 // describe returns a function that returns what hosts on one database must have in common.
-func (h *host) describe(s settings, o opened, search searchFacts) func(context.Context) cli.HostFacts {
+func (h *host) describe(s Settings, o opened, search searchFacts) func(context.Context) cli.HostFacts {
 	facts := cli.HostFacts{
 		Providers: map[string]string{}, PublicURL: s.PublicURL, Build: h.build.String(),
 		SearchKey: search.check, SearchKeyReplaced: search.replaced,

@@ -32,7 +32,7 @@ func readLogLevel(file string) (level slog.Level, err error) {
 }
 
 // newLog returns the log of a host, whose level may change.
-func newLog(s settings, level *slog.LevelVar, stderr io.Writer) *slog.Logger {
+func newLog(s Settings, level *slog.LevelVar, stderr io.Writer) *slog.Logger {
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // the settings allow only known levels
 	o := &slog.HandlerOptions{Level: level}
 	to := func(w io.Writer) *slog.Logger {

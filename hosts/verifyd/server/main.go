@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -27,7 +28,7 @@ func Main(options ...Option) {
 	stderr := newLines(os.Stderr)
 	err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, stderr, options...)
 	stop()
-	failed := err != nil && !errors.Is(err, errHelp)
+	failed := err != nil && !errors.Is(err, errPrinted)
 	if failed {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
 			fmt.Fprintln(stderr, "verifyd: "+line)
@@ -43,7 +44,20 @@ func Main(options ...Option) {
 // host cannot start, the error has one line for each problem, followed by one for
 // each warning.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer, options ...Option) error {
-	h, err := newHost(ctx, args, environ, stdout, stderr, newAdditions(options))
+	env := newEnvironment(environ)
+	settings, err := parse(args, env, stdout)
+	switch {
+	case errors.Is(err, errPrinted):
+		return err
+	case errors.Is(err, errHealth):
+		return cmp.Or(askHealth(ctx, settings.AdminAddr, stdout), errPrinted)
+	}
+	var h *host
+	if err == nil {
+		h, err = newHost(ctx, settings, env, stderr, newAdditions(options))
+	} else {
+		err = withWarnings(err, slices.Concat(settings.warnings, env.unknown()))
+	}
 	if err != nil {
 		return err
 	}
@@ -52,28 +66,21 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer, 
 
 // newHost wires a host and logs the warnings about its settings. Its error is like that
 // of run.
-func newHost(ctx context.Context, args, environ []string, stdout, stderr io.Writer, added additions) (h *host, err error) {
-	env := newEnvironment(environ)
-	s, err := parse(args, env, added.mounted, stdout)
-	if errors.Is(err, errHelp) {
-		return nil, err
-	}
-	if errors.Is(err, errHealth) {
-		return nil, cmp.Or(askHealth(ctx, s.AdminAddr, stdout), errHelp)
-	}
-	var warnings []string
-	if err == nil {
-		h, warnings, err = wire(ctx, s, env, added, stderr)
-	}
-	warnings = append(warnings, env.unknown()...)
+func newHost(ctx context.Context, s Settings, env *environment, stderr io.Writer, added additions) (*host, error) {
+	h, warnings, err := wire(ctx, s, env, added, stderr)
+	warnings = slices.Concat(warnings, s.warnings, env.unknown())
 	if err != nil {
-		for _, w := range warnings {
-			err = errors.Join(err, errors.New("warning: "+w))
-		}
-		return nil, err
+		return nil, withWarnings(err, warnings)
 	}
 	for _, w := range warnings {
 		h.log.Warn(w)
 	}
 	return h, nil
+}
+
+func withWarnings(err error, warnings []string) error {
+	for _, w := range warnings {
+		err = errors.Join(err, errors.New("warning: "+w))
+	}
+	return err
 }

@@ -30,7 +30,7 @@ func memoryLimit() string {
 }
 
 // memoryLimit returns what the process may need of memory in bytes; 0 for no limit.
-func (s settings) memoryLimit() int64 {
+func (s Settings) memoryLimit() int64 {
 	if s.StoreMemory == 0 {
 		return 0
 	}

@@ -69,7 +69,7 @@ func (a additions) addTo(builtIn map[string]verification.Provider, p *problems) 
 }
 
 // checkDocuments records settings of a store that the program replaces.
-func (a additions) checkDocuments(s settings, p *problems) {
+func (a additions) checkDocuments(s Settings, p *problems) {
 	if a.documents == nil {
 		return
 	}

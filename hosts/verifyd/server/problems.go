@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -19,7 +21,11 @@ import (
 // operator sees all of it at once. It keeps the first problem of each setting.
 type problems struct {
 	errs []error
-	of   map[string]bool // the flags with a problem
+	of   map[string]bool   // the flags with a problem
+	at   map[string]string // where the file of settings has the flags that it sets
+	// public says that everyone on the machine can read that file.
+	public   bool
+	warnings []string
 }
 
 func (p *problems) add(flag, format string, args ...any) {
@@ -35,7 +41,11 @@ func (p *problems) wrap(flag string, err error) {
 		p.of = map[string]bool{}
 	}
 	p.of[flag] = true
-	p.errs = append(p.errs, fmt.Errorf("%s: %w", cli.Setting(flag), err))
+	where := cli.Setting(flag)
+	if place := p.at[flag]; place != "" {
+		where = place + ": " + field(flag)
+	}
+	p.errs = append(p.errs, fmt.Errorf("%s: %w", where, err))
 }
 
 // other records an error that says where it occurred, unless it is nil.
@@ -47,6 +57,22 @@ func (p *problems) other(err error) {
 
 // err returns all problems, one per line, or nil.
 func (p *problems) err() error { return errors.Join(p.errs...) }
+
+// inFile returns what the file of settings has for a flag, and notes where.
+func (p *problems) inFile(flag *kong.Flag, file map[string]definitions.Setting) string {
+	s, ok := file[field(flag.Name)]
+	if !ok {
+		return ""
+	}
+	if p.at == nil {
+		p.at = map[string]string{}
+	}
+	p.at[flag.Name] = s.Place
+	if p.public && flag.Tag.Has("secret") {
+		p.warnings = append(p.warnings, s.Place+": everyone on the machine can read "+field(flag.Name)+": chmod 640 the file")
+	}
+	return cmp.Or(s.Text, kong.JoinEscaped(s.Items, flag.Tag.Sep))
+}
 
 // mappers returns the parsers of values for kong. A value that cannot be parsed
 // becomes a problem, and the setting keeps its zero value.

@@ -31,7 +31,7 @@ type reviewers struct {
 	outs  *signOuts
 }
 
-func newReviewers(s settings, keys *token.Keys, now func() time.Time, outs *signOuts, log *slog.Logger) (*reviewers, error) {
+func newReviewers(s Settings, keys *token.Keys, now func() time.Time, outs *signOuts, log *slog.Logger) (*reviewers, error) {
 	r := &reviewers{keys: keys, local: reviewer.NewIssuer(keys), now: now, outs: outs}
 	if s.OIDCIssuer == "" {
 		return r, nil
@@ -105,7 +105,7 @@ func (r *reviewers) OpenSignInLink(raw string) (verification.SignInLink, error) 
 // console returns the console. Reviewers sign in at the issuer if it knows the console
 // as a client. Its live updates end once stopping is closed.
 func (r *reviewers) console(
-	e *engine.Engine, st store.Store, documents verification.DocumentStore, s settings, log *slog.Logger, stopping <-chan struct{},
+	e *engine.Engine, st store.Store, documents verification.DocumentStore, s Settings, log *slog.Logger, stopping <-chan struct{},
 ) (http.Handler, error) {
 	teams, _, _ := s.teams() // the settings were checked
 	o := console.Options{
@@ -123,7 +123,7 @@ func (r *reviewers) console(
 }
 
 // demoLink returns a link that signs an administrator of the demo's tenant in.
-func (r *reviewers) demoLink(s settings, b *definitions.Bootstrap) func() (string, error) {
+func (r *reviewers) demoLink(s Settings, b *definitions.Bootstrap) func() (string, error) {
 	return func() (string, error) {
 		who := verification.Reviewer{Tenant: b.Tenants[0].Tenant.ID, Identity: "demo", Name: "demo", Role: verification.RoleAdmin, Teams: []string{"Seniors"}}
 		raw, err := r.local.IssueSignInLink(who, s.ConsoleSession, r.now())

@@ -20,7 +20,7 @@ func checkSearchKey(p *problems, flag, key string) {
 
 // readSearchKey returns the search key of the settings; nil for none. A host in memory makes
 // one: it forgets its runs anyway. The key of a data folder is read when the folder is open.
-func (s settings) readSearchKey(p *problems) []byte {
+func (s Settings) readSearchKey(p *problems) []byte {
 	switch {
 	case s.SearchKey != "":
 		return []byte(s.SearchKey)

@@ -1,4 +1,4 @@
-// The settings: each is a flag and an environment variable.
+// The settings: each is a flag, an environment variable and a field of a file.
 
 package server
 
@@ -18,17 +18,19 @@ import (
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
+	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// settings are the flags of `verifyd serve`. Their help is in settings.txt.
-type settings struct {
+// Settings are those of a host: what docs/settings.md calls --start-wait is StartWait here. [Load] reads them.
+type Settings struct {
+	Config              string        `placeholder:"FILE"`
 	Addr                string        `default:"127.0.0.1:8080"`
 	AdminAddr           string        `default:"127.0.0.1:8081"`
 	PublicURL           string        `name:"public-url" placeholder:"URL"`
 	HostName            string        `placeholder:"NAME"`
-	DatabaseURL         string        `name:"database-url" placeholder:"URL"`
+	DatabaseURL         string        `name:"database-url" placeholder:"URL" secret:""`
 	DataDir             string        `name:"data-dir" placeholder:"DIR"`
 	Memory              bool          `name:"memory"`
 	DatabaseConns       int           `name:"database-conns" default:"16"`
@@ -57,7 +59,7 @@ type settings struct {
 	OIDCReviewer        string        `name:"oidc-reviewer-claim" default:"email"`
 	OIDCSubject         string        `name:"oidc-subject-claim" placeholder:"NAME"`
 	OIDCClientID        string        `name:"oidc-client-id" placeholder:"NAME"`
-	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET"`
+	OIDCSecret          string        `name:"oidc-client-secret" placeholder:"SECRET" secret:""`
 	OIDCScopes          []string      `name:"oidc-scopes" default:"profile,email"`
 	OIDCRolesClaim      string        `name:"oidc-roles-claim" placeholder:"NAME"`
 	OIDCRoles           []string      `name:"oidc-roles" default:"viewer=viewer,reviewer=reviewer,admin=admin,auditor=auditor"`
@@ -66,7 +68,7 @@ type settings struct {
 	OIDCKeys            string        `name:"oidc-jwks-url" placeholder:"URL"`
 	AllowPrivate        bool          `name:"allow-private-networks"`
 	SecretsDir          string        `placeholder:"DIR"`
-	SearchKey           string        `placeholder:"SECRET"`
+	SearchKey           string        `placeholder:"SECRET" secret:""`
 	SearchKeyFile       string        `placeholder:"FILE"`
 	BlobDir             string        `placeholder:"DIR"`
 	TenantDocumentBytes int64         `name:"document-bytes-per-tenant" default:"0"`
@@ -75,7 +77,7 @@ type settings struct {
 	S3Bucket            string        `name:"s3-bucket" placeholder:"NAME"`
 	S3Region            string        `name:"s3-region" placeholder:"NAME"`
 	S3AccessKey         string        `name:"s3-access-key" placeholder:"KEY"`
-	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY"`
+	S3SecretKey         string        `name:"s3-secret-key" placeholder:"KEY" secret:""`
 	S3Timeout           time.Duration `name:"s3-timeout" default:"10s"`
 	RateLimit           int           `default:"0"`
 	MaxConnections      int           `name:"max-connections" default:"0" placeholder:"N"`
@@ -87,19 +89,26 @@ type settings struct {
 	LogLevel            string        `default:"info"`
 	LogLevelFile        string        `placeholder:"FILE"`
 	LogFormat           string        `default:"text"`
+
+	warnings []string
 }
 
 type commandLine struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
-	Serve   settings         `cmd:"" default:"withargs" help:"Serve the API; by default a built-in demo, from the folder data."`
+	Serve   Settings         `cmd:"" default:"withargs" help:"Serve the API; by default a built-in demo, from the folder data."`
 	Health  struct {
 		AdminAddr string `default:"127.0.0.1:8081"`
 	} `cmd:"" help:"Ask the host on this machine whether it runs; for the health check of a container."`
+	Conf    struct {
+		Print  Settings `cmd:"" help:"Print the settings in force, as a file for --config, and where each comes from."`
+		Schema struct{} `cmd:"" help:"Print the JSON Schema of a file for --config."`
+	} `cmd:"" name:"config" help:"Print the settings."`
 }
 
 const about = `Runs verification workflows for tenants: checks, hosted customer steps, human review.
 
-Every flag of serve is also an environment variable: --addr is VERIFYD_ADDR.`
+Every flag of serve is also an environment variable, and a field of the file of --config:
+--public-url is VERIFYD_PUBLIC_URL and public_url. A flag comes before a variable, and that before the file.`
 
 //go:embed settings.txt
 var settingTexts string
@@ -116,72 +125,93 @@ func settingHelp() (all []settingText) {
 	return all
 }
 
-// errHelp is returned after printing help or the version.
-var errHelp = errors.New("help requested")
+// errPrinted is returned after printing what was asked for: help, the version or settings.
+var errPrinted = errors.New("printed")
 
 // errHealth is returned for the command health.
 var errHealth = errors.New("health requested")
 
-// parse parses the command line and the environment, of a host that is mounted on the
-// server of a program or has its own. Its error has one line for each problem, with the
-// name of the setting.
-func parse(args []string, env *environment, mounted bool, stdout io.Writer) (s settings, err error) {
+// parse parses the command line, the environment and the file of settings. Its error has one line for each problem, with
+// the name of the setting.
+func parse(args []string, env *environment, stdout io.Writer) (s Settings, err error) {
 	var given commandLine
 	var p problems
-	parser, err := kong.New(&given, append(p.mappers(), kong.Name("verifyd"), kong.Description(about),
-		kong.Vars{"version": "verifyd " + cli.ReadBuild().String()},
-		kong.Writers(stdout, io.Discard), kong.UsageOnError(),
-		kong.Exit(func(int) { panic(errHelp) }),
-		kong.Resolvers(cli.Resolver(env.resolve)),
-	)...)
-	if err != nil {
-		return settings{}, fmt.Errorf("read the settings: %w", err)
-	}
-	commands := []string{}
+	var file map[string]definitions.Setting
 	help := map[string]string{}
 	for _, h := range settingHelp() {
 		help[h.flag] = h.markdown
 	}
+	parser, err := kong.New(&given, append(p.mappers(), kong.Name("verifyd"), kong.Description(about),
+		kong.Vars{"version": "verifyd " + cli.ReadBuild().String()},
+		kong.Writers(stdout, io.Discard), kong.UsageOnError(),
+		kong.Exit(func(int) { panic(errPrinted) }),
+		kong.Resolvers(cli.Resolver(func(flag *kong.Flag) string {
+			text := env.vars[cli.Variable(flag.Name)]
+			switch {
+			case help[flag.Name] == "": // --help and --version
+				return ""
+			case text != "":
+				return text
+			}
+			return p.inFile(flag, file)
+		})),
+	)...)
+	if err != nil {
+		return Settings{}, fmt.Errorf("read the settings: %w", err)
+	}
+	commands := []string{}
 	markup := regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)")
 	for _, command := range parser.Model.Children {
 		commands = append(commands, command.Name)
+	}
+	for _, command := range parser.Model.Leaves(false) {
 		for _, flag := range command.Flags {
-			env.flags = append(env.flags, flag.Name)
 			flag.Help = markup.ReplaceAllString(help[flag.Name], "$1")
 		}
 	}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") && !slices.Contains(commands, args[0]) {
-		return settings{}, fmt.Errorf("unknown command %q%s", args[0],
+		return Settings{}, fmt.Errorf("unknown command %q%s", args[0],
 			cmp.Or(suggestion(args[0], commands, func(name string) string { return name }), "; see verifyd --help"))
 	}
 	defer func() {
-		if r := recover(); r == errHelp { //nolint:errorlint // Exit panics with this value
-			err = errHelp
+		if r := recover(); r == errPrinted { //nolint:errorlint // Exit panics with this value
+			err = errPrinted
 		} else if r != nil {
 			panic(r)
 		}
 	}()
-	command, err := parser.Parse(args)
+	traced, err := kong.Trace(parser, args)
 	if err != nil {
-		return settings{}, err
+		return Settings{}, err
 	}
-	if command.Command() == "health" {
+	file = env.readConfig(traced, &p)
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return Settings{}, err
+	}
+	switch ctx.Command() {
+	case "health":
 		address(&p, "admin-addr", given.Health.AdminAddr)
-		return settings{AdminAddr: given.Health.AdminAddr}, cmp.Or(p.err(), errHealth)
+		if err = p.err(); err == nil {
+			err = errHealth
+		}
+		return Settings{AdminAddr: given.Health.AdminAddr}, err
+	case "config schema":
+		err = printSchema(stdout)
+	case "config print":
+		given.Conf.Print.check(&p)
+		if err = p.err(); err == nil {
+			err = printSettings(stdout, ctx, env, file)
+		}
+	default:
+		given.Serve.check(&p)
+		given.Serve.warnings = p.warnings
+		return given.Serve, p.err()
 	}
-	given.Serve.check(&p)
-	if mounted {
-		given.Serve.checkMounted(&p)
+	if err == nil {
+		err = errPrinted
 	}
-	return given.Serve, p.err()
-}
-
-// resolve returns the value of the variable of a setting, or "" if it is not set.
-func (e *environment) resolve(flag *kong.Flag) string {
-	if !slices.Contains(e.flags, flag.Name) {
-		return ""
-	}
-	return e.vars[cli.Variable(flag.Name)]
+	return Settings{}, err
 }
 
 // The roles of a host.
@@ -190,12 +220,12 @@ const (
 	roleWorker = "worker"
 )
 
-func (s settings) has(role string) bool { return slices.Contains(s.Roles, role) }
+func (s Settings) has(role string) bool { return slices.Contains(s.Roles, role) }
 
-func (s settings) hasAllRoles() bool { return s.has(roleAPI) && s.has(roleWorker) }
+func (s Settings) hasAllRoles() bool { return s.has(roleAPI) && s.has(roleWorker) }
 
 // folder returns the data folder; empty for a host in memory or on a database.
-func (s settings) folder() datadir.Folder {
+func (s Settings) folder() datadir.Folder {
 	if s.Memory || s.DatabaseURL != "" {
 		return ""
 	}
@@ -203,7 +233,7 @@ func (s settings) folder() datadir.Folder {
 }
 
 // check records invalid values.
-func (s settings) check(p *problems) {
+func (s Settings) check(p *problems) {
 	address(p, "addr", s.Addr)
 	address(p, "admin-addr", s.AdminAddr)
 	if s.PublicURL != "" {
@@ -295,8 +325,10 @@ func (s settings) check(p *problems) {
 	oneOf(p, "log-format", s.LogFormat, "text", "json")
 }
 
-// checkMounted records settings that a host on the server of a program cannot have.
-func (s settings) checkMounted(p *problems) {
+// checkMounted returns the problems of settings of a host on the server of a program.
+func (s Settings) checkMounted() error {
+	var p problems
+	s.check(&p)
 	if s.PublicURL == "" {
 		p.add("public-url", "is required: the program has its own server")
 	}
@@ -306,6 +338,7 @@ func (s settings) checkMounted(p *problems) {
 	if !s.has(roleAPI) {
 		p.add("roles", "must include api")
 	}
+	return p.err()
 }
 
 // maxShutdownDelay is more than any load balancer needs.
@@ -317,7 +350,7 @@ const minListBytes = 1 << 20
 // minTenantDocumentBytes has room for the largest document and what is kept with it.
 const minTenantDocumentBytes = verification.MaxDocumentBytes + 1<<20
 
-func (s settings) checkOIDC(p *problems) {
+func (s Settings) checkOIDC(p *problems) {
 	if s.OIDCIssuer == "" {
 		for _, flag := range []struct{ name, value string }{{"oidc-audience", s.OIDCAudience}, {"oidc-client-id", s.OIDCClientID}, {"oidc-tenant", s.OIDCTenant}} {
 			if flag.value != "" {
@@ -353,7 +386,7 @@ const maxTeams = 50
 
 // teams returns the names of the teams, in order, and the team for each value of the roles
 // claim.
-func (s settings) teams() (names []string, byValue map[string]string, err error) {
+func (s Settings) teams() (names []string, byValue map[string]string, err error) {
 	byValue = map[string]string{}
 	for _, pair := range s.Teams {
 		value, team := pair, pair
@@ -374,7 +407,7 @@ func (s settings) teams() (names []string, byValue map[string]string, err error)
 }
 
 // roles returns the role for each value of the roles claim.
-func (s settings) roles() (map[string]verification.Role, error) {
+func (s Settings) roles() (map[string]verification.Role, error) {
 	roles := map[string]verification.Role{}
 	for _, pair := range s.OIDCRoles {
 		i := strings.LastIndex(pair, "=") // a value may contain one

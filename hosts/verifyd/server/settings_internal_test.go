@@ -3,11 +3,13 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -35,6 +37,7 @@ func TestTheTableOfSettingsIsPrinted(t *testing.T) {
 	for _, flag := range parser.Model.Children[0].Flags {
 		flags[flag.Name] = flag
 	}
+	golden.Equal(t, "../../../internal/definitions/settings.schema.json", schemaOf(flags))
 	told := regexp.MustCompile(`^(.*) \(default: (.*)\)$`)
 	var table strings.Builder
 	for _, h := range settingHelp() {
@@ -57,4 +60,41 @@ func TestTheTableOfSettingsIsPrinted(t *testing.T) {
 		t.Errorf("settings.txt has no help of --%s", name)
 	}
 	golden.Equal(t, page, []byte(before+header+table.String()+"\n"+after))
+}
+
+// schemaOf returns the JSON Schema of a file of settings. TestTheTableOfSettingsIsPrinted writes it with -update.
+func schemaOf(flags map[string]*kong.Flag) []byte {
+	fields := map[string]any{}
+	for _, h := range settingHelp() {
+		flag := flags[h.flag]
+		if h.flag == "config" || flag == nil {
+			continue
+		}
+		schema := map[string]any{"description": regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)").ReplaceAllString(h.markdown, "$1")}
+		switch flag.Target.Interface().(type) {
+		case bool:
+			schema["type"] = "boolean"
+		case int, int64:
+			schema["type"] = "integer"
+		case float64:
+			schema["type"] = "number"
+		case []string:
+			schema["type"], schema["items"] = "array", map[string]any{"type": "string"}
+		case string, time.Duration:
+			schema["type"] = "string"
+		default:
+			panic(flag.Name)
+		}
+		fields[field(h.flag)] = schema
+	}
+	raw, err := json.MarshalIndent(map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id":     "https://github.com/verifyd/verifyd/internal/definitions/settings.schema.json",
+		"title":   "verifyd settings", "description": "The settings of a host.", "type": "object",
+		"additionalProperties": false, "properties": fields,
+	}, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return append(raw, '\n')
 }

@@ -213,7 +213,7 @@ func TestAVariableOfTheBootstrapFileIsKnown(t *testing.T) {
 
 func TestTheVersionIsPrinted(t *testing.T) {
 	var out bytes.Buffer
-	if err := server.Run(t.Context(), []string{"--version"}, nil, &out, io.Discard); !errors.Is(err, server.ErrHelp) {
+	if err := server.Run(t.Context(), []string{"--version"}, nil, &out, io.Discard); !errors.Is(err, server.ErrPrinted) {
 		t.Fatalf("--version = %v", err)
 	}
 	if want := "verifyd " + cli.ReadBuild().String() + "\n"; out.String() != want {
@@ -274,7 +274,7 @@ func TestABootstrapFileIsAppliedOrRefused(t *testing.T) {
 
 func TestHelpListsSettings(t *testing.T) {
 	var out bytes.Buffer
-	if err := server.Run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); !errors.Is(err, server.ErrHelp) {
+	if err := server.Run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); !errors.Is(err, server.ErrPrinted) {
 		t.Fatalf("help = %v", err)
 	}
 	for _, flag := range []string{

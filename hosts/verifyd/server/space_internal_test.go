@@ -65,7 +65,7 @@ func TestTheLogSaysWhenADiskHasNoReserve(t *testing.T) {
 // An upload into a folder that nothing finds any more is not acknowledged.
 func TestAnUploadIntoAMovedFolderIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "documents")
-	d, err := openDocumentFolder(dir, settings{DiskReserve: minDiskReserve})
+	d, err := openDocumentFolder(dir, Settings{DiskReserve: minDiskReserve})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestAnUploadIntoAMovedFolderIsRefused(t *testing.T) {
 }
 
 func TestANearlyFullDiskTakesNoUploads(t *testing.T) {
-	d, err := openDocumentFolder(t.TempDir(), settings{DiskReserve: 1 << 62}) // more than any disk has
+	d, err := openDocumentFolder(t.TempDir(), Settings{DiskReserve: 1 << 62}) // more than any disk has
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestANearlyFullDiskTakesNoUploads(t *testing.T) {
 
 func TestARunNeedsSpaceAboveTheReserve(t *testing.T) {
 	const reserve, free = 128 << 20, 1000
-	s, err := openStorage(t.Context(), settings{DataDir: t.TempDir(), StoreMemory: 0.5, DiskReserve: reserve}, slog.New(slog.DiscardHandler))
+	s, err := openStorage(t.Context(), Settings{DataDir: t.TempDir(), StoreMemory: 0.5, DiskReserve: reserve}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ const poll = 2 * time.Second
 
 // openStorage opens and migrates the database, opens the data folder, or returns a store in
 // memory.
-func openStorage(ctx context.Context, s settings, log *slog.Logger) (*storage, error) {
+func openStorage(ctx context.Context, s Settings, log *slog.Logger) (*storage, error) {
 	switch {
 	case s.Memory:
 		m := memory.New()
@@ -94,7 +94,7 @@ func (s *storage) describe() string {
 func (s *storage) keeps() bool { return s.database != nil || s.folder != nil }
 
 // shared reports whether other hosts may use the same store.
-func (s *storage) shared(given settings) bool { return s.database != nil && given.Clock != "manual" }
+func (s *storage) shared(given Settings) bool { return s.database != nil && given.Clock != "manual" }
 
 // removals says when the store keeps nothing any more of what was removed; nil if it never does.
 func (s *storage) removals() store.Removals {
@@ -124,7 +124,7 @@ func (s *storage) ping(ctx context.Context) error {
 // join joins the hosts that share the database. It returns nil for a host that
 // shares none or is no worker.
 func (s *storage) join(
-	given settings, e *engine.Engine, now func() time.Time, failed func(), log *slog.Logger,
+	given Settings, e *engine.Engine, now func() time.Time, failed func(), log *slog.Logger,
 ) (*postgres.Membership, error) {
 	if !s.shared(given) || !given.has(roleWorker) {
 		return nil, nil //nolint:nilnil // the host shares no database, or is no worker

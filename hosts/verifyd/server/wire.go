@@ -55,7 +55,7 @@ type hostClock interface {
 }
 
 type host struct {
-	settings   settings
+	settings   Settings
 	log        *slog.Logger
 	level      slog.LevelVar // of the log
 	storage    *storage
@@ -188,7 +188,7 @@ func (h *host) open(ctx context.Context, env *environment, added additions, clk 
 // wire builds the host. It opens the addresses first, because the links contain
 // them, then the store, and applies the bootstrap file or the demo. It returns
 // the warnings even if err is not nil.
-func wire(ctx context.Context, s settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
+func wire(ctx context.Context, s Settings, env *environment, added additions, stderr io.Writer) (_ *host, warnings []string, err error) {
 	h := &host{settings: s, build: cli.ReadBuild(), stopping: make(chan struct{})}
 	h.log = newLog(s, &h.level, stderr)
 	h.openTraces(ctx, env)
@@ -374,7 +374,7 @@ func wire(ctx context.Context, s settings, env *environment, added additions, st
 
 // makeProviders makes the built-in providers and the providers of the bootstrap file, and
 // adds the providers of the program.
-func (o *opened) makeProviders(s settings, env *environment, added additions, clk hostClock, p *problems) {
+func (o *opened) makeProviders(s Settings, env *environment, added additions, clk hostClock, p *problems) {
 	secret, err := cli.Secrets(env.get, s.SecretsDir)
 	if err != nil {
 		p.wrap("secrets-dir", err)
@@ -415,7 +415,7 @@ func (h *host) close() {
 	}
 }
 
-func options(s settings, store *storage, searchKey []byte, log *slog.Logger, m *metrics, t *traces.Traces) engine.Options {
+func options(s Settings, store *storage, searchKey []byte, log *slog.Logger, m *metrics, t *traces.Traces) engine.Options {
 	o := engine.Options{
 		PublicURL: strings.TrimSuffix(s.PublicURL, "/"), StartWait: cmp.Or(s.StartWait, -1), // 0 means no wait here
 		ProviderWait: cmp.Or(s.ProviderWait, -1), Workers: s.Workers, Calls: s.Calls, Log: log, Observer: m, Passive: !s.has(roleWorker),
@@ -452,7 +452,7 @@ func (h *host) openTraces(ctx context.Context, env *environment) {
 	}
 }
 
-func newClock(s settings) (c hostClock, manual *clock.Manual) {
+func newClock(s Settings) (c hostClock, manual *clock.Manual) {
 	if s.Clock == "manual" {
 		manual = clock.NewManual(time.Now().UTC().Truncate(time.Second))
 		return manual, manual
