@@ -347,7 +347,7 @@ func TestAProgramServesAHostOnAFolder(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		program := httptest.NewUnstartedServer(nil)
 		url := "http://" + program.Listener.Addr().String()
-		handler, wait, err := server.Handler(ctx, loaded(t,
+		handler, wait, err := server.Handler(ctx, settingsOf(t,
 			"--data-dir", string(folder), "--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, oneFile), "--log-level", "error",
 		))
 		if err != nil {

@@ -49,7 +49,7 @@ func TestAProgramServesTheHost(t *testing.T) {
 	url := "http://" + program.Listener.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	handler, wait, err := server.Handler(ctx, loaded(t,
+	handler, wait, err := server.Handler(ctx, settingsOf(t,
 		"--memory", "--public-url", url, "--admin-addr", "127.0.0.1:0", "--bootstrap", bootstrapFile(t, gated), "--log-level", "error",
 	), server.WithProvider("gate", g))
 	if err != nil {
@@ -118,15 +118,15 @@ func TestAHandlerNeedsItsSettings(t *testing.T) {
 		{[]string{"--memory", "--public-url", "https://verify.example"}, "--bootstrap (VERIFYD_BOOTSTRAP): is required without --database-url (VERIFYD_DATABASE_URL)"},
 		{[]string{"--public-url", "https://verify.example", "--database-url", "postgres://db.example/v", "--roles", "worker"}, "--roles (VERIFYD_ROLES): must include api"},
 	} {
-		handler, _, err := server.Handler(t.Context(), loaded(t, append(tc.args, "--admin-addr", "127.0.0.1:0")...))
+		handler, _, err := server.Handler(t.Context(), settingsOf(t, append(tc.args, "--admin-addr", "127.0.0.1:0")...))
 		if err == nil || err.Error() != tc.want || handler != nil {
 			t.Errorf("Handler(%q) = %v, %v, want the error %q", tc.args, handler, err, tc.want)
 		}
 	}
 }
 
-// loaded returns the settings of flags.
-func loaded(t *testing.T, flags ...string) server.Settings {
+// settingsOf returns the settings of flags.
+func settingsOf(t *testing.T, flags ...string) server.Settings {
 	t.Helper()
 	s, err := server.Load(flags)
 	if err != nil {

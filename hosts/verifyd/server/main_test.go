@@ -489,7 +489,7 @@ func TestOperatorsSeeHealthAndMetrics(t *testing.T) {
 	for address, want := range map[string]string{strings.TrimPrefix(s.admin, "http://"): "", "127.0.0.1:1": "no host answers at 127.0.0.1:1"} {
 		var out strings.Builder
 		err := server.Run(t.Context(), []string{"health"}, env(map[string]string{"VERIFYD_ADMIN_ADDR": address}), &out, io.Discard)
-		if errors.Is(err, server.ErrHelp) != (want == "") || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(out.String(), `"status":"ok"`) != (want == "") {
+		if errors.Is(err, server.ErrPrinted) != (want == "") || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(out.String(), `"status":"ok"`) != (want == "") {
 			t.Errorf("verifyd health of %s = %v, %q, want %q", address, err, &out, want)
 		}
 	}
