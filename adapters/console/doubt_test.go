@@ -95,6 +95,24 @@ func TestTheSecondPersonIsAskedAboutAHit(t *testing.T) {
 	}
 }
 
+// A verdict that the server would refuse is not held back first.
+func TestAConfirmationSaysThatNotesAreMissing(t *testing.T) {
+	d := serve(t)
+	page := "/runs/" + string(d.equal("case-1", true))
+	asha, ravi := d.as(reviewerCalled("asha")), d.as(reviewerCalled("ravi"))
+	judge := func(match string) {
+		t.Helper()
+		wants(t, asha.post(page+"/hits", append(hitForms(t, asha.get(page))[0][1:], "match", match, "reason", "Another mother.")...), http.StatusSeeOther)
+	}
+	judge("other")
+	wants(t, asha.post(page+"/verdict", append(verdictForm(t, asha.get(page)), "decision", "approve", "notes", "")...), http.StatusSeeOther)
+	asha.post(page + "/release")
+	wants(t, ravi.get(page), http.StatusOK, "! data-listed")
+	judge("unsure")
+	asha.post(page + "/release")
+	wants(t, ravi.get(page), http.StatusOK, "(required to approve)", " data-listed")
+}
+
 func TestEasyKeysDoNotApproveAnEqualHit(t *testing.T) {
 	d := serve(t)
 	tab, inspected := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true}), map[string]bool{}

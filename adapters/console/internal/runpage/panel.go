@@ -68,14 +68,18 @@ type verdictPanel struct {
 	NotesRule string         // says when notes are required
 	NewData   string         // says that notes on a redacted run are new personal data; empty on any other run
 	NotesFor  workflow.NotesRule
+	ToApprove bool // an approval needs notes, whatever NotesFor says
 
 	Again againForm
 }
 
 // notesToApprove says that an approval needs notes, unless those of the proposal are kept.
 func (p *verdictPanel) notesToApprove(s shell.Session) {
+	if p.Proposal != nil && strings.TrimSpace(p.Proposal.Notes) != "" {
+		return
+	}
+	p.ToApprove = true
 	switch {
-	case p.Proposal != nil && strings.TrimSpace(p.Proposal.Notes) != "":
 	case cmp.Or(p.NotesFor, workflow.NotesOptional) == workflow.NotesOptional:
 		p.NotesRule = s.Say("verdict.notes.listed")
 	default:
@@ -146,9 +150,7 @@ func panelOf(s shell.Session, rec desk.RunRecord, timeline []timelineLine, f que
 	for _, concern := range rec.Report.Concerns {
 		p.Concerns = append(p.Concerns, queue.ConcernOf(s, concern))
 	}
-	if p.Listed = listed(s, rec); p.Listed != "" {
-		p.notesToApprove(s)
-	}
+	p.Listed = listed(s, rec)
 	if !rec.Report.Run.RedactedAt.IsZero() {
 		p.NewData = s.Say("verdict.redacted")
 	}
@@ -186,6 +188,9 @@ func panelOf(s shell.Session, rec desk.RunRecord, timeline []timelineLine, f que
 		if strings.TrimSpace(proposal.Notes) != "" { // a confirmation keeps them
 			p.NotesFor, p.NotesRule = workflow.NotesOptional, s.Say("verdict.notes."+string(workflow.NotesOptional))
 		}
+	}
+	if p.Listed != "" {
+		p.notesToApprove(s)
 	}
 	if kept.Seq > 0 && kept.Seq < len(rec.History) {
 		since := rec.History[kept.Seq].At
