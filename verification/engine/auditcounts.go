@@ -208,9 +208,6 @@ func (u *auditing) saveLost(ctx context.Context, e *Engine, keys []countKey, cou
 func (u *auditing) countOn(e *Engine, c *counting, keys []countKey, counts map[countKey]tally) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.closed {
-		return
-	}
 	if c == &u.first { // it is tried again when the others are saved, and not every second
 		c = &u.raised
 	}
@@ -222,7 +219,9 @@ func (u *auditing) countOn(e *Engine, c *counting, keys []countKey, counts map[c
 		}
 		c.counts[k] = c.counts[k].add(n)
 	}
-	u.saveLaterLocked(e, c)
+	if !u.closed { // close saves them
+		u.saveLaterLocked(e, c)
+	}
 }
 
 // close saves the counts, and waits until they are saved.

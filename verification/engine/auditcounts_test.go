@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/enginetest"
@@ -154,4 +156,93 @@ func TestAFullTrailAnswersAccountsAndCountsThem(t *testing.T) {
 	if n := seen.lost.Load(); n != 7 {
 		t.Errorf("the observer was told of %d lost reads, want 7", n)
 	}
+}
+
+// The counts that a store does not take are bounded, and it gets all of them when it takes them again.
+func TestCountsThatAreNotSavedAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var mu sync.Mutex
+		saved := map[store.AuditAction]int{}
+		seen := &lossy{}
+		k := enginetest.New(t, func(p *engine.Ports, o *engine.Options) {
+			trail := &mock.AuditStoreMock{AppendAuditFunc: func(_ context.Context, entries []store.AuditEntry) error {
+				if down.Load() {
+					return verification.Unavailable("store", "it is down")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				for _, e := range entries {
+					saved[e.Action] += e.Count
+				}
+				return nil
+			}}
+			p.Store = replace(p.Store, func(s *ports) { s.AuditStore = trail })
+			o.Observer = seen
+		})
+		workflow := k.Apply(kept()).ID
+		var runs []verification.RunID
+		for i := range 100 {
+			runs = append(runs, k.Start(workflow, engine.StartRequest{ReferenceID: fmt.Sprint("person-", i)}).ID)
+		}
+		clear(saved)
+		down.Store(true)
+		for account := range 300 {
+			as := verification.WithActor(t.Context(), verification.Actor{Kind: verification.ActorAccount, ID: fmt.Sprint("account-", account)})
+			for _, run := range runs {
+				if _, err := k.Engine.Run(as, enginetest.Tenant, run); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait() // until a save that began has failed
+		}
+		if n := seen.lost.Load(); n != 10_000 {
+			t.Errorf("%d of 30,000 reads are counted as lost, want those beyond 20,000", n)
+		}
+		down.Store(false)
+		if err := k.Engine.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if saved[store.AuditRunRead] != 20_000 || saved[store.AuditReadsLost] != 10_000 {
+			t.Errorf("the store has got the counts %v, want 20,000 reads and 10,000 that are lost", saved)
+		}
+	})
+}
+
+func TestCloseSavesWhatFailedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s store.Store
+		var calls atomic.Int64
+		fail := make(chan struct{})
+		k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+			s = p.Store
+			trail := &mock.AuditStoreMock{AppendAuditFunc: func(ctx context.Context, entries []store.AuditEntry) error {
+				if slices.ContainsFunc(entries, store.AuditEntry.CanWait) && calls.Add(1) == 1 {
+					<-fail
+					return verification.Unavailable("store", "it is down")
+				}
+				return s.AppendAudit(ctx, entries)
+			}}
+			p.Store = replace(p.Store, func(s *ports) { s.AuditStore = trail })
+		})
+		run := k.Start(k.Apply(kept()).ID, engine.StartRequest{ReferenceID: "person-1"})
+		if _, err := k.Engine.Run(asAccount(t), enginetest.Tenant, run.ID); err != nil {
+			t.Fatal(err)
+		}
+		go k.Advance(time.Second)
+		synctest.Wait()
+		closed := beginClose(t, k)
+		synctest.Wait()
+		close(fail)
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		counts := map[store.AuditAction]int{}
+		for _, e := range entriesOf(t, s) {
+			counts[e.Action] += e.Count
+		}
+		if calls.Load() < 2 || counts[store.AuditRunRead] != 1 {
+			t.Errorf("after %d saves the audit trail has %v, want the read", calls.Load(), counts)
+		}
+	})
 }
