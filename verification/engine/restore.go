@@ -58,7 +58,10 @@ func (e *Engine) ApplyErasures(ctx context.Context, accept string) (applied Appl
 				return applied, err
 			}
 		}
-		if err := e.appliedTo(ctx, min(last, from+applyWindow-1)); err != nil {
+		if mark, err = e.ports.Store.LedgerMark(ctx); err != nil {
+			return applied, err
+		}
+		if err := e.appliedTo(ctx, mark, min(last, from+applyWindow-1)); err != nil {
 			return applied, err
 		}
 	}
@@ -105,23 +108,23 @@ func (e *Engine) applyOnce(ctx context.Context, entry verification.Erasure, appl
 	default:
 		applied.Kept++
 	}
-	return e.appliedTo(ctx, entry.Number)
+	return e.appliedTo(ctx, mark, entry.Number)
 }
 
-// appliedTo has the store remember that the entries up to a number are applied.
-func (e *Engine) appliedTo(ctx context.Context, number int64) error {
-	for attempt := 1; ; attempt++ {
-		was, err := e.ports.Store.LedgerMark(ctx)
-		if err != nil || was.Applied >= number {
-			return err
-		}
+// appliedTo has the store, whose mark was the given one, remember that the entries up to a number are applied.
+func (e *Engine) appliedTo(ctx context.Context, was store.LedgerMark, number int64) error {
+	for attempt := 1; was.Applied < number; attempt++ {
 		mark := was
 		mark.Applied = number
-		err = e.ports.Store.SaveLedgerMark(ctx, was, mark, nil)
+		err := e.ports.Store.SaveLedgerMark(ctx, was, mark, nil)
 		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves {
 			return err
 		}
+		if was, err = e.ports.Store.LedgerMark(ctx); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // applyErasure does what an entry says. did is false if there is nothing to do.
