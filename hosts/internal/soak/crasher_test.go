@@ -215,7 +215,7 @@ func TestARunThatEndsItsHostsIsEnded(t *testing.T) {
 func TestKillsEndNoRunThatWaits(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, at string) {
-		seed, kills := seedOf(t), 2*killsOf(t, shortKills)
+		seed, kills := seedOf(t), 2*killsOf(t, fewKills)
 		t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 		rng := rand.New(rand.NewPCG(seed, 3))
 		for range kills {

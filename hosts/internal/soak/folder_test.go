@@ -21,8 +21,8 @@ import (
 	"github.com/verifyd/verifyd/verification/store"
 )
 
-// The number of kills without VERIFYD_SOAK_KILLS: manyKills where one finds little.
-const shortKills, manyKills = 5, 8
+// The number of kills without VERIFYD_SOAK_KILLS: fewKills where they find as much.
+const shortKills, fewKills = 8, 5
 
 // killsOf returns how often the host is killed: VERIFYD_SOAK_KILLS or a number.
 func killsOf(t *testing.T, short int) int {

@@ -408,7 +408,7 @@ func stored(t *testing.T, at, blobs string) map[verification.RunID]string {
 func TestKillsLeaveNoRunHalfRedacted(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, at string) {
-		blobs, seed, kills := t.TempDir(), seedOf(t), killsOf(t, shortKills)
+		blobs, seed, kills := t.TempDir(), seedOf(t), killsOf(t, fewKills)
 		t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 		rng := rand.New(rand.NewPCG(seed, 4))
 		if err := engineEnds(t, forgetHost(t, at, blobs, taskMake)); err != nil {
@@ -451,7 +451,7 @@ func TestKillsLeaveNoRunHalfRedacted(t *testing.T) {
 func TestKillsLeaveNoRunHalfDeleted(t *testing.T) {
 	t.Parallel()
 	onBothStores(t, func(t *testing.T, at string) {
-		blobs, seed, kills := t.TempDir(), seedOf(t), killsOf(t, manyKills)
+		blobs, seed, kills := t.TempDir(), seedOf(t), killsOf(t, shortKills)
 		t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 		rng := rand.New(rand.NewPCG(seed, 5))
 		if err := engineEnds(t, forgetHost(t, at, blobs, taskMake)); err != nil {
@@ -495,7 +495,7 @@ func TestKillsLeaveNoHalfPersonsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	onBothStores(t, func(t *testing.T, at string) {
-		blobs, out, seed, kills := t.TempDir(), t.TempDir(), seedOf(t), killsOf(t, manyKills)
+		blobs, out, seed, kills := t.TempDir(), t.TempDir(), seedOf(t), killsOf(t, shortKills)
 		t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 		rng := rand.New(rand.NewPCG(seed, 6))
 		flags := []string{"--database-url", at, "--blob-dir", blobs}

@@ -19,7 +19,7 @@ func TestACrashLoopEndsNoRun(t *testing.T) {
 	for _, on := range []string{"folder", "database"} {
 		t.Run(on, func(t *testing.T) {
 			t.Parallel()
-			seed, kills := seedOf(t), killsOf(t, manyKills)
+			seed, kills := seedOf(t), killsOf(t, shortKills)
 			t.Logf("repeat with VERIFYD_SOAK_SEED=%d", seed)
 			var s *site
 			if on == "folder" {
@@ -30,7 +30,7 @@ func TestACrashLoopEndsNoRun(t *testing.T) {
 			}
 			f := newCluster(t, s, -1, "api,worker")
 			waiting, large := 40, 100
-			if kills <= manyKills {
+			if kills <= shortKills {
 				waiting, large = 8, 8
 			}
 			for n := range waiting + large {
@@ -52,7 +52,7 @@ func TestACrashLoopEndsNoRun(t *testing.T) {
 			}
 			looped := time.Since(began)
 			var most time.Duration // that runs wait for afterwards
-			if kills > manyKills {
+			if kills > shortKills {
 				most = 10 * time.Minute
 			}
 			states := waitForAll(t, f.any(), most)

@@ -22,13 +22,12 @@ const (
 	LayoutRules    Rules = `{runOnly: {type: "rule", values: ["scrollable-region-focusable"]}}`
 )
 
-// scrolls reports whether something in the page scrolls, or may scroll in a frame.
+// scrolls reports whether something in the page scrolls, or may scroll in a frame; if not, LayoutRules find nothing.
 const scrolls = `[...document.querySelectorAll("*")].some((e) => e.localName === "iframe" ||
 	(e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight) && /auto|scroll/.test(getComputedStyle(e).overflow))`
 
 // Violations returns the problems of accessibility that axe-core finds on the page, or
-// "". It works with a strict Content-Security-Policy, and not without JavaScript. Axe-core is
-// not asked about the layout of a page in which nothing scrolls.
+// "". It works with a strict Content-Security-Policy, and not without JavaScript.
 func (t *Tab) Violations(rules Rules) string {
 	t.tb.Helper()
 	if rules == LayoutRules && !Eval[bool](t, scrolls) {

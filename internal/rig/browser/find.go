@@ -81,8 +81,7 @@ func findOrInstallByApt(ctx context.Context) (program, error) {
 	if p := onPath(); p.path != "" {
 		return p, nil
 	}
-	err = installByApt(ctx, headlessShell)
-	if err != nil {
+	if err = installByApt(ctx, headlessShell); err != nil {
 		err = installByApt(ctx, "chromium") // not every system has the shell apart
 	}
 	return onPath(), err

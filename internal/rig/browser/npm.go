@@ -37,10 +37,6 @@ func install(ctx context.Context) (program, error) {
 	if err != nil {
 		return program{}, err
 	}
-	return installWith(ctx, i, node)
-}
-
-func installWith(ctx context.Context, i npm.Installer, node string) (program, error) {
 	dir, err := i.Install(ctx, chromium, func(ctx context.Context, dir string) error {
 		c := exec.CommandContext(ctx, node, "--input-type=module", "--eval", unpack)
 		c.Dir, c.Env = dir, append(os.Environ(), "TMPDIR="+dir)
