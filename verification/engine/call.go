@@ -17,9 +17,9 @@ import (
 // call calls the provider of a check that the run waits for, and turns the result
 // into a command. A call that was interrupted before it began has no command. late and
 // here are as in runner.CallHere.
-func (s *session) call(ctx context.Context, w rules.Wait, late func(callResult)) (o callResult, here bool) {
+func (s *session) call(ctx context.Context, w *rules.Wait, late func(callResult)) (o callResult, here bool) {
 	n, _ := s.program.Node(w.Node)
-	request, cleared, err := s.request(ctx, w)
+	request, cleared, err := s.request(ctx, *w)
 	if ctx.Err() != nil {
 		return callResult{}, true
 	}
@@ -36,7 +36,7 @@ func (s *session) call(ctx context.Context, w rules.Wait, late func(callResult))
 		return f
 	}
 	p, _ := s.provider(s.ref.Tenant, w.Provider)
-	call := s.providerCall(p, w, request)
+	call := s.providerCall(p, *w, request)
 	began := s.ports.Clock.Now()
 	ctx, end := s.opt.begin(ctx, Span{Run: s.ref, Step: w.Node, Provider: w.Provider})
 	command := func(r runner.Response[verification.CheckResult]) callResult {

@@ -37,22 +37,22 @@ func (e *LedgerError) Error() string { return "the ledger of erasures is damaged
 // erasureOf returns the entry of the ledger for events of a run that started at a time; nil for none.
 func erasureOf(ref verification.RunRef, startedAt time.Time, events []rules.Event) *verification.Erasure {
 	for _, event := range slices.Backward(events) {
-		e := verification.Erasure{Tenant: ref.Tenant, Run: ref.Run, At: event.At, StartedAt: startedAt}
+		var kind verification.ErasureKind
 		switch event.Fact.(type) { //nolint:gochecksumtype // only these are in the ledger
 		case rules.Redacted:
-			e.Kind = verification.ErasureRedacted
+			kind = verification.ErasureRedacted
 		case rules.Held:
-			e.Kind = verification.ErasureHeld
+			kind = verification.ErasureHeld
 		case rules.HoldEnded:
-			e.Kind = verification.ErasureReleased
+			kind = verification.ErasureReleased
 		case rules.Restricted:
-			e.Kind = verification.ErasureLimited
+			kind = verification.ErasureLimited
 		case rules.RestrictionLifted:
-			e.Kind = verification.ErasureLifted
+			kind = verification.ErasureLifted
 		default:
 			continue
 		}
-		return &e
+		return &verification.Erasure{Tenant: ref.Tenant, Run: ref.Run, Kind: kind, At: event.At, StartedAt: startedAt}
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (j *job) makeCall(
 		return o
 	}
 	j.runner.Calling(j.Job)
-	if o, here = j.session.call(ctx, w, func(o callResult) { late(called(o)) }); !here {
+	if o, here = j.session.call(ctx, &w, func(o callResult) { late(called(o)) }); !here {
 		return callResult{}, false
 	}
 	return called(o), true

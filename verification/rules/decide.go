@@ -36,7 +36,8 @@ const (
 // the run has no history and c does not start it. See docs/state-machine.md for
 // the whole table.
 func Decide(p workflow.Program, r Run, c Command, now time.Time) ([]Event, Run, error) {
-	d := &decision{program: p, run: r, now: now.UTC().Truncate(time.Microsecond), today: now}
+	after := r // only this part of a decision is allocated
+	d := &decision{program: p, run: &after, now: now.UTC().Truncate(time.Microsecond), today: now}
 	var err error
 	d.run.inPlace(func() {
 		if e, overdue := r.expiry(now); overdue {
@@ -48,13 +49,13 @@ func Decide(p workflow.Program, r Run, c Command, now time.Time) ([]Event, Run, 
 	if err != nil {
 		return nil, r, err
 	}
-	return d.events, d.run, nil
+	return d.events, after, nil
 }
 
 // decision collects the events of one command.
 type decision struct {
 	program workflow.Program
-	run     Run
+	run     *Run
 	now     time.Time
 	today   time.Time // now in the zone of the tenant
 	events  []Event

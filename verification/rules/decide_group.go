@@ -165,7 +165,7 @@ func (d *decision) beginGroup(id verification.NodeID, n workflow.Node) (decided 
 func (d *decision) callMembers(id verification.NodeID, n workflow.Node) bool {
 	for _, m := range n.Members {
 		member := id.Member(m.Name)
-		if g, _ := d.run.Group(id); g.has(&d.run, member) {
+		if g, _ := d.run.Group(id); g.has(d.run, member) {
 			continue
 		}
 		visits, ok := d.visits(member, "")
@@ -218,7 +218,7 @@ func (d *decision) count(g Group, n workflow.Node) (c members) {
 		id := g.Node.Member(m.Name)
 		s := d.run.step(id)
 		switch {
-		case !g.has(&d.run, id):
+		case !g.has(d.run, id):
 			c.open++
 		case !g.onVisit(s):
 			continue // left out
@@ -362,7 +362,7 @@ func unanswered(key string) RunError {
 // label returns the label of a step: that of its node, with the number of the element and the member.
 func (d *decision) label(id verification.NodeID) string {
 	node, element, _ := id.Parts()
-	def := d.program.Version.Definition
+	def := &d.program.Version.Definition
 	if element == 0 {
 		return def.Label(id)
 	}

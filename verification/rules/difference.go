@@ -27,7 +27,7 @@ func (d *decision) compared(node verification.NodeID, status StepStatus, data ve
 	if !d.compares() {
 		return data, false
 	}
-	r := d.run
+	r := *d.run
 	r.Steps = slices.Clone(r.Steps)
 	if i := r.index(node); i >= 0 {
 		r.Steps[i].Status, r.Steps[i].Data = status, data
@@ -92,7 +92,7 @@ func (d *decision) anew(of func(s *Step) bool, differ func(s *Step, fact string,
 				return slices.Contains(before, fact)
 			}
 			return differ(&s, fact, kind, values)
-		}, &d.run)
+		}, d.run)
 		if !slices.Equal(facts, before) {
 			d.add(Compared{Node: s.Node, Differs: facts})
 		}

@@ -55,7 +55,8 @@ type Summary struct {
 func (r Run) Summary() Summary {
 	s := r.summary()
 	if v, due := r.Review(); due {
-		s.Review = &v
+		shown := v // else every summary allocates v
+		s.Review = &shown
 	}
 	return s
 }

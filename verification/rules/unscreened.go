@@ -70,7 +70,7 @@ func leaveOutScreenings(d *decision, id verification.NodeID, n workflow.Node) {
 	for _, m := range n.Members {
 		member := id.Member(m.Name)
 		condition := d.program.When(member)
-		if condition == nil || !d.program.Screens(m.Provider) || g.has(&d.run, member) {
+		if condition == nil || !d.program.Screens(m.Provider) || g.has(d.run, member) {
 			continue
 		}
 		if holds, seen, err := condition.Holds(d.run.scopeAt(member)); err == nil && !holds {

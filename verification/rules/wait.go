@@ -111,7 +111,12 @@ func (r *Run) awaits(w Wait) {
 
 // waitOver ends the wait of a step.
 func (r *Run) waitOver(step verification.NodeID) {
-	if i := r.waitIndex(step); i >= 0 {
+	i := r.waitIndex(step)
+	switch {
+	case i < 0:
+	case len(r.Waits) == 1 && r.own.waits != owned:
+		r.Waits = r.Waits[:0:0] // no copy of what goes
+	default:
 		r.Waits = slices.Delete(r.changeableWaits(), i, i+1)
 	}
 }

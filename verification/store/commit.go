@@ -115,7 +115,7 @@ const (
 // another, with measures by the days of a zone. Its work is the next time that
 // must be recorded, see Run.NextDue: the run need not be driven.
 func NewCommit(before, after rules.Run, events []rules.Event, zone *time.Location) Commit {
-	c := Commit{Events: events, Summary: after.Summary(), Measures: Measures(before, events, zone), Work: AdvanceAt(time.Time{})}
+	c := Commit{Events: events, Summary: after.Summary(), Measures: measures(before, after, events, zone), Work: AdvanceAt(time.Time{})}
 	if at := after.NextDue(); !at.Equal(before.NextDue()) {
 		c.Work[WorkKey{Kind: WorkExpire}] = at
 	}

@@ -91,7 +91,11 @@ type Measure struct {
 // another, by the days of a zone. Each event is counted once, however the events of a run
 // were divided into appends, as long as the events of one decision are in one of them.
 func Measures(before rules.Run, events []rules.Event, zone *time.Location) []Measure {
-	m := measuring{before: before, events: events, zone: zone, version: before.Started.Version}
+	return measures(before, before.EvolveAll(events), events, zone)
+}
+
+func measures(before, after rules.Run, events []rules.Event, zone *time.Location) []Measure {
+	m := measuring{before: before, after: after, events: events, zone: zone, version: before.Started.Version}
 	m.at, _, _ = before.Wait().Node.Parts()
 	next := 0
 	rules.EachTransition(m.at, events, func(event int, t rules.Transition) {
@@ -109,6 +113,7 @@ func Measures(before rules.Run, events []rules.Event, zone *time.Location) []Mea
 // measuring is the state of Measures.
 type measuring struct {
 	before  rules.Run
+	after   rules.Run
 	events  []rules.Event
 	zone    *time.Location
 	version int
@@ -171,8 +176,13 @@ func (m *measuring) dispatched(event int, step verification.NodeID) (provider st
 	return w.Provider, w.DispatchedAt
 }
 
-// runAt returns the run before an event.
-func (m *measuring) runAt(event int) rules.Run { return m.before.EvolveAll(m.events[:event]) }
+// runAt returns the run before an event, or after all of them.
+func (m *measuring) runAt(event int) rules.Run {
+	if event == len(m.events) {
+		return m.after
+	}
+	return m.before.EvolveAll(m.events[:event])
+}
 
 // check counts the result of a check.
 func (m *measuring) check(event int, f rules.ResultRecorded) {

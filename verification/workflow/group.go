@@ -174,7 +174,7 @@ func (d Definition) EachCheck(f func(id verification.NodeID, check Node)) {
 }
 
 // Label returns the label of a node, or of a member with that of its group before it.
-func (d Definition) Label(id verification.NodeID) string {
+func (d *Definition) Label(id verification.NodeID) string {
 	node, _, member := id.Parts()
 	label := d.Nodes[node].Title(node)
 	if member == "" {
