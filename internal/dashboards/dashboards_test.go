@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
@@ -168,7 +169,7 @@ func (c *checker) selector(s *parser.VectorSelector) (kind string, has map[strin
 		has["le"] = true
 	}
 	for _, match := range s.LabelMatchers {
-		if match.Name == labels.MetricName {
+		if match.Name == model.MetricNameLabel {
 			continue
 		}
 		if !has[match.Name] {
@@ -232,7 +233,11 @@ func (c *checker) result(e parser.Expr) map[string]bool {
 			if !ranged {
 				continue
 			}
-			kind, _ := (&checker{metrics: c.metrics, used: map[string]bool{}}).selector(m.VectorSelector.(*parser.VectorSelector))
+			of, ok := m.VectorSelector.(*parser.VectorSelector)
+			if !ok {
+				continue // as its result says
+			}
+			kind, _ := (&checker{metrics: c.metrics, used: map[string]bool{}}).selector(of)
 			counts := e.Func.Name == "rate" || e.Func.Name == "increase"
 			if kind != "" && counts != (kind == "counter") {
 				c.problem("%s is %s of a %s", e, e.Func.Name, kind)

@@ -1,5 +1,5 @@
 // Command dashboards writes the Grafana dashboards of docs/operate. It is a module of its own, so
-// that no host depends on its libraries.
+// that no host depends on its libraries. It writes the classic schema, which every Grafana reads from files.
 package main
 
 import (
@@ -76,8 +76,9 @@ func source() common.DataSourceRef {
 	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
 }
 
-func (b board) build(name string) (dashboard.Dashboard, error) {
-	d := dashboard.NewDashboardBuilder("verifyd: "+b.title).Uid("verifyd-"+name).Tags([]string{"verifyd"}).
+func (b board) build(name string) (dashboard.Dashboard, error) { //nolint:staticcheck // older versions of Grafana do not read the newer schema
+	d := dashboard.NewDashboardBuilder("verifyd: " + b.title) //nolint:staticcheck // as above
+	d.Uid("verifyd-"+name).Tags([]string{"verifyd"}).
 		Refresh("30s").Time("now-6h", "now").Timezone("browser").Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus")).
 		WithVariable(choice("job", "label_values(verifyd_build_info, job)")).
