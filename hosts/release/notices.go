@@ -62,13 +62,12 @@ func (r *release) describe(ctx context.Context, built []programs) ([]file, error
 		return nil, err
 	}
 	base := filepath.Join(r.out, "verifyd_"+r.version)
+	err = errors.Join(os.WriteFile(base+"_licences.txt", []byte(texts.String()), 0o644), os.WriteFile(base+"_sbom.cdx.json", bill, 0o644))
 	return []file{
 		{name: "LICENSE", mode: 0o644, content: licence},
 		{name: "licences.txt", mode: 0o644, content: []byte(texts.String())},
 		{name: "sbom.cdx.json", mode: 0o644, content: bill},
-	}, errors.Join(
-		os.WriteFile(base+"_licences.txt", []byte(texts.String()), 0o644),
-		os.WriteFile(base+"_sbom.cdx.json", bill, 0o644))
+	}, err
 }
 
 // components returns what the programs link, as they say themselves, and the version of Go.
