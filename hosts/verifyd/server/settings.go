@@ -99,7 +99,7 @@ type commandLine struct {
 	Health  struct {
 		AdminAddr string `default:"127.0.0.1:8081"`
 	} `cmd:"" help:"Ask the host on this machine whether it runs; for the health check of a container."`
-	Conf    struct {
+	Conf struct {
 		Print  Settings `cmd:"" help:"Print the settings in force, as a file for --config, and where each comes from."`
 		Schema struct{} `cmd:"" help:"Print the JSON Schema of a file for --config."`
 	} `cmd:"" name:"config" help:"Print the settings."`
