@@ -81,22 +81,16 @@ func KeyOf(r Record) string {
 // ordered by their first part, then by the second, and so on.
 const KeySeparator = "\x00"
 
-// recordKey joins the parts of a key. Numbers are at least 0.
-func recordKey(parts ...any) string {
-	texts := make([]string, len(parts))
-	for i, p := range parts {
-		texts[i] = fmt.Sprint(p)
-		if n, isNumber := p.(int); isNumber {
-			texts[i] = fmt.Sprintf("%010d", n)
-		}
-	}
-	return strings.Join(texts, KeySeparator)
-}
+// recordKey joins the parts of a key.
+func recordKey(parts ...string) string { return strings.Join(parts, KeySeparator) }
+
+// keyNumber returns a number as part of a key, which is at least 0.
+func keyNumber(n int) string { return fmt.Sprintf("%010d", n) }
 
 // TenantRecord is a tenant. Its logo has its content.
 type TenantRecord struct{ Tenant verification.Tenant }
 
-func (r TenantRecord) row() (RecordKind, string) { return RecordTenant, recordKey(r.Tenant.ID) }
+func (r TenantRecord) row() (RecordKind, string) { return RecordTenant, recordKey(string(r.Tenant.ID)) }
 
 // AccountRecord is an account.
 type AccountRecord struct{ Account verification.Account }
@@ -113,7 +107,7 @@ type WorkflowRecord struct {
 }
 
 func (r WorkflowRecord) row() (RecordKind, string) {
-	return RecordWorkflow, recordKey(r.Tenant, r.Workflow.ID)
+	return RecordWorkflow, recordKey(string(r.Tenant), string(r.Workflow.ID))
 }
 
 // RunRecord is a run with all that a store keeps of it, except deliveries.
@@ -140,7 +134,9 @@ type WorkRecord struct {
 	Leased bool
 }
 
-func (r RunRecord) row() (RecordKind, string) { return RecordRun, recordKey(r.Run.Tenant, r.Run.Run) }
+func (r RunRecord) row() (RecordKind, string) {
+	return RecordRun, recordKey(string(r.Run.Tenant), string(r.Run.Run))
+}
 
 // MeasureRecord is the sum of a measure of a workflow on one day, which is not 0.
 type MeasureRecord struct {
@@ -150,7 +146,8 @@ type MeasureRecord struct {
 }
 
 func (r MeasureRecord) row() (RecordKind, string) {
-	return RecordMeasure, recordKey(r.Tenant, r.Workflow, r.Name, int(r.Day), r.Measure.Key, r.Version)
+	return RecordMeasure, recordKey(
+		string(r.Tenant), string(r.Workflow), string(r.Name), keyNumber(int(r.Day)), r.Measure.Key, keyNumber(r.Version))
 }
 
 // IdempotencyKeyRecord is an idempotency key with its request, which may be older than
@@ -164,7 +161,7 @@ type IdempotencyKeyRecord struct {
 }
 
 func (r IdempotencyKeyRecord) row() (RecordKind, string) {
-	return RecordIdempotencyKey, recordKey(r.Tenant, r.Request.Scope, r.Request.Key)
+	return RecordIdempotencyKey, recordKey(string(r.Tenant), string(r.Request.Scope), r.Request.Key)
 }
 
 // DeliveryRecord is the delivery of a notice.
@@ -174,7 +171,7 @@ type DeliveryRecord struct {
 }
 
 func (r DeliveryRecord) row() (RecordKind, string) {
-	return RecordDelivery, recordKey(r.Tenant, r.Delivery.Run, r.Delivery.Seq)
+	return RecordDelivery, recordKey(string(r.Tenant), string(r.Delivery.Run), keyNumber(r.Delivery.Seq))
 }
 
 // PassRecord is the last pass over a list.
@@ -186,14 +183,14 @@ func (r PassRecord) row() (RecordKind, string) { return RecordPass, recordKey(r.
 type RetentionMarkRecord struct{ Mark RetentionMark }
 
 func (r RetentionMarkRecord) row() (RecordKind, string) {
-	return RecordRetentionMark, recordKey(r.Mark.Tenant, r.Mark.Workflow)
+	return RecordRetentionMark, recordKey(string(r.Mark.Tenant), string(r.Mark.Workflow))
 }
 
 // AuditRecord is an entry of the audit trail.
 type AuditRecord struct{ Entry AuditEntry }
 
 func (r AuditRecord) row() (RecordKind, string) {
-	return RecordAudit, recordKey(r.Entry.Tenant, r.Entry.ID)
+	return RecordAudit, recordKey(string(r.Entry.Tenant), r.Entry.ID)
 }
 
 // LedgerRecord is the mark of the ledger of erasures, with all entries that the ledger is owed in the order of their
