@@ -26,6 +26,7 @@ type teller struct {
 	visits   map[verification.NodeID]int        // so far
 	hits     map[verification.ClearedHit]string // the names of the entries found so far
 	branches []branchView
+	told     int // events
 }
 
 // run returns a line about the run.
@@ -144,10 +145,12 @@ func (t *teller) submission(f rules.CustomerSubmitted) timelineLine {
 func (t *teller) decided(f rules.GroupDecided, at time.Time) timelineLine {
 	switch {
 	case f.Passed:
-		flagged := slices.ContainsFunc(t.rec.Report.Groups, func(g rules.ReportGroup) bool {
-			return g.NodeID == f.Node && g.Status == rules.GroupFlagged && g.DecidedAt.Equal(at)
-		})
-		if flagged {
+		visit := func(g rules.ReportGroup) bool { return g.NodeID == f.Node && g.DecidedAt.Equal(at) }
+		groups := t.rec.Report.Groups
+		if !slices.ContainsFunc(groups, visit) { // an earlier visit, as it was decided
+			groups = rules.Fold("", t.rec.History[:t.told]).ReportGroups(t.rec.Definition)
+		}
+		if slices.ContainsFunc(groups, func(g rules.ReportGroup) bool { return visit(g) && g.Status == rules.GroupFlagged }) {
 			return t.step(f.Node, web.Warning, "met")
 		}
 		return t.step(f.Node, web.Good, "met")

@@ -54,6 +54,7 @@ func timelineOf(s shell.Session, rec desk.RunRecord) (lines []timelineLine, bran
 			to++
 		}
 		first, last := rec.History[from], rec.History[to-1]
+		t.told = to
 		l := t.line(last)
 		l.At, l.event = s.At(first.At), last
 		if n := to - from; n > 1 {

@@ -77,6 +77,33 @@ func timeline(s shell.Session, history []rules.Event) string {
 	return strings.NewReplacer("\u2068", "", "\u2069", "").Replace(b.String())
 }
 
+// The line of a visit has the tone of what the group had come to then.
+func TestAnEarlierVisitOfAFlaggedGroupIsAmber(t *testing.T) {
+	s, _ := keyed(t)
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	history, confirms := []rules.Event{{At: at, Fact: rules.Started{}}}, true
+	for visit, data := range []string{`{}`, `{"analysis_ok":false}`, `{}`} {
+		for _, f := range []rules.Fact{
+			rules.GroupBegan{Node: "owners", Type: workflow.NodeChecks, Label: "Owners", Visit: visit + 1},
+			rules.Dispatched{Node: "owners.court", Label: "Court", Provider: "source", Dispatch: visit + 1, Visit: visit + 1},
+			rules.ResultRecorded{Node: "owners.court", Passed: true, Data: verification.Data(data), Confirms: &confirms},
+			rules.GroupDecided{Node: "owners", Type: workflow.NodeChecks, Passed: true},
+		} {
+			at = at.Add(time.Second)
+			history = append(history, rules.Event{At: at, Fact: f})
+		}
+	}
+	var met []string
+	for line := range strings.Lines(timeline(s, history)) {
+		if _, after, ok := strings.Cut(line, "timeline.met: "); ok {
+			met = append(met, strings.TrimSpace(after))
+		}
+	}
+	if want := []string{"Owners: passed. (good)", "Owners: passed. (warning)", "Owners: passed. (warning)"}; !slices.Equal(met, want) { // what was flagged once stays so
+		t.Errorf("the visits are told as %q, want %q", met, want)
+	}
+}
+
 func TestTheTimelineOfEveryRecordedHistory(t *testing.T) {
 	s, keys := keyed(t)
 	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
