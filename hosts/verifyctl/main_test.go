@@ -114,13 +114,8 @@ func TestTheTableOfEventsSaysWhatHappened(t *testing.T) {
 		{rules.NoAnswer{Node: "pan", Outcome: "no_coverage"}, "pan: no_coverage"},
 		{rules.Redirected{Node: "kyc", URL: "https://vendor.example/s?t=secret"}, "kyc: the customer is led to vendor.example"},
 	} {
-		if got := describe(rules.Event{Fact: tt.fact}); got != tt.want {
-			t.Errorf("describe(%T) = %q, want %q", tt.fact, got, tt.want)
-		}
-	}
-	for _, fact := range []rules.Fact{rules.VerdictRecorded{Decision: "approve"}, rules.VerdictProposed{Decision: "reject"}, rules.ProposalReturned{}, rules.Assigned{}} {
-		if got := tell(rules.Event{Fact: fact}).text; !strings.HasSuffix(got, " by a program") {
-			t.Errorf("%T without a name is told as %q", fact, got)
+		if got, path := describe(rules.Event{Fact: tt.fact}), tell(rules.Event{Fact: tt.fact}).text; got != tt.want || strings.HasSuffix(path, " by ") {
+			t.Errorf("describe(%T) = %q, want %q; a path says %q", tt.fact, got, tt.want, path)
 		}
 	}
 }
