@@ -166,11 +166,17 @@ func clearedBy(list, version string, hits []verification.Hit, by []Clearance) (c
 	return cleared, unfounded
 }
 
-// clear keeps clearances of a visit, each once.
+// clear keeps clearances of a visit, each once: of the last visit that has it.
 func (s *Step) clear(all []Clearance, visit int) {
 	for _, c := range all {
-		if c.For = visit; !slices.ContainsFunc(s.Cleared, c.Same) {
+		c.For = visit
+		i := slices.IndexFunc(s.Cleared, c.Same)
+		switch {
+		case i < 0:
 			s.Cleared = append(slices.Clip(s.Cleared), c)
+		case s.Cleared[i].For < visit:
+			s.Cleared = slices.Clone(s.Cleared)
+			s.Cleared[i].For = visit
 		}
 	}
 }

@@ -222,6 +222,14 @@ func TestARunRecordsWhoClearedItsHits(t *testing.T) {
 	if got := j.run.Decision(); got != rules.DecisionReview {
 		t.Errorf("the decision is %q, want review: no decision clears the second hit", got)
 	}
+	for _, e := range j.history {
+		if _, answer := e.Fact.(rules.ResultRecorded); answer {
+			j.run = j.run.Evolve(rules.Event{At: e.At, Fact: rules.Dispatched{Node: "a", Provider: "screening", Dispatch: 2, Visit: 2}}).Evolve(e)
+		}
+	}
+	if step, _ = j.run.Step("a"); len(step.Cleared) != 1 || step.Cleared[0].For != 2 {
+		t.Errorf("after a later visit cleared are %+v, want the hit, of that visit", step.Cleared)
+	}
 }
 
 func TestAReScreeningRecordsWhoClearedItsHits(t *testing.T) {
