@@ -36,7 +36,7 @@ func keyOfEntry(e store.AuditEntry) trailKey { return trailKey{e.Tenant, e.Actio
 // ID in a block.
 type auditTrail struct {
 	tree   *btree.BTreeG[store.AuditEntry]
-	blocks []AuditBlock // by First; the slice is replaced, never changed
+	blocks []AuditBlock // by First; the slice is appended to or replaced, and no block in it changes
 }
 
 func byAuditID(a, b store.AuditEntry) bool { return a.ID < b.ID }

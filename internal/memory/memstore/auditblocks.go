@@ -56,7 +56,8 @@ func NewAuditBlock(entries []store.AuditEntry) AuditBlock {
 func AddAuditBlock(ctx context.Context, s *Store, b AuditBlock) error {
 	return s.audit.change(ctx, func(rows map[trailKey]*auditTrail) error {
 		trail := at(rows, trailKey{b.Tenant, b.Reads})
-		s.setBlocks(trail, append(slices.Clip(trail.blocks), b))
+		countBlocks(s, []AuditBlock{b}, 1)
+		trail.blocks = append(trail.blocks, b) // a copy of the trail has those before it
 		return nil
 	})
 }
@@ -66,16 +67,18 @@ func AuditInMemory(s *Store) int64 { return s.kept.trails.Load() }
 
 // setBlocks replaces the blocks of a trail.
 func (s *Store) setBlocks(trail *auditTrail, blocks []AuditBlock) {
-	count := func(blocks []AuditBlock, sign int) {
-		for _, b := range blocks {
-			c := s.kept.of(b.Tenant)
-			s.kept.addTo(c, sign*sizeOfBlock)
-			c.blocks.Add(int64(sign * b.Bytes))
-		}
-	}
-	count(trail.blocks, -1)
-	count(blocks, 1)
+	countBlocks(s, trail.blocks, -1)
+	countBlocks(s, blocks, 1)
 	trail.blocks = blocks
+}
+
+// countBlocks counts blocks that are added, or removed if sign is -1.
+func countBlocks(s *Store, blocks []AuditBlock, sign int) {
+	for _, b := range blocks {
+		c := s.kept.of(b.Tenant)
+		s.kept.addTo(c, sign*sizeOfBlock)
+		c.blocks.Add(int64(sign * b.Bytes))
+	}
 }
 
 // loadBlocks moves the entries of blocks into memory.
