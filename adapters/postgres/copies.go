@@ -162,7 +162,7 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 		}.read(ctx, s, key)
 	case store.RecordLedger:
 		return s.ledgerRecords(ctx)
-	case store.RecordLogo: // tenants have their logos
+	case store.RecordLogo, store.RecordCopy: // no copy has them
 	}
 	return func(yield func(store.Record, error) bool) {
 		yield(nil, fmt.Errorf("postgres: unknown records %q", kind))
@@ -369,26 +369,20 @@ func (s *Store) measureRecords(ctx context.Context) iter.Seq2[store.Record, erro
 // unfinishedCopyName is the name of the row of shared_values with the source of a copy.
 const unfinishedCopyName = "unfinished_copy"
 
-// UnfinishedCopy returns what SetUnfinishedCopy was given last.
-func (s *Store) UnfinishedCopy(ctx context.Context) (string, error) {
+// loadCopy returns the source of an unfinished copy, or ErrNotFound.
+func (s *Store) loadCopy(ctx context.Context) (store.Record, error) {
 	r, err := selectRow[sharedRow](ctx, s.querier(), noTenant, s.db.NewSelect().Model(&sharedRow{Name: unfinishedCopyName}).WherePK().String())
 	if isMissing(err) {
-		return "", nil
+		err = verification.NotFound(string(store.RecordCopy))
 	}
-	return r.Value, pgerror.Translate("look for an unfinished copy", err)
+	return store.UnfinishedCopyRecord{Source: r.Value}, pgerror.Translate("look for an unfinished copy", err)
 }
 
-// SetUnfinishedCopy says that the store has a part of the records of a source.
-func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
-	if !storable(source) {
-		return notStorable("source")
+func (s *Store) copySave(r store.UnfinishedCopyRecord) (string, error) {
+	if !storable(r.Source) {
+		return "", notStorable("source")
 	}
-	row := &sharedRow{Name: unfinishedCopyName, Value: source}
-	statement := s.db.NewInsert().Model(row).On("CONFLICT (name) DO UPDATE").String()
-	if source == "" {
-		statement = s.db.NewDelete().Model(row).WherePK().String()
-	}
-	return pgerror.Translate("mark an unfinished copy", s.querier().exec(ctx, noTenant, statement))
+	return s.db.NewInsert().Model(&sharedRow{Name: unfinishedCopyName, Value: r.Source}).On("CONFLICT (name) DO UPDATE").String(), nil
 }
 
 // refuseUnfinishedCopy returns ErrConflict if the store has a part of a copy.

@@ -24,22 +24,15 @@ const (
 	vacuumedAtName = "vacuumed_at"
 )
 
-// Removed implements store.Removals: a mark is the id of a transaction that had not begun.
-func (s *Store) Removed(ctx context.Context) (mark int64, err error) {
+// Removed implements store.Removals: a mark is the id of a transaction that had not begun. What was removed before
+// a mark is gone if Vacuum began after the transactions before it, and nobody could see the rows any more that they
+// removed. A number of another server, from which the database was copied, does not count.
+func (s *Store) Removed(ctx context.Context, before int64) (mark int64, gone bool, err error) {
 	err = s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		return tx.NewRaw("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").Scan(ctx, &mark)
+		return tx.NewRaw(`SELECT begun, coalesce((SELECT value::bigint BETWEEN ? AND begun FROM verifyd.shared_values WHERE name = ?), false)
+			FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS begun) AS s`, before, vacuumedName).Scan(ctx, &mark, &gone)
 	})
-	return mark, pgerror.Translate("read the current transaction", err)
-}
-
-// Gone implements store.Removals: Vacuum began after the transactions before the mark, and nobody could see the rows
-// any more that they removed. A number of another server, from which the database was copied, does not count.
-func (s *Store) Gone(ctx context.Context, mark int64) (gone bool, err error) {
-	err = s.transact(ctx, noTenant, nil, func(ctx context.Context, tx bun.Tx) error {
-		return tx.NewRaw(`SELECT coalesce((SELECT value::bigint BETWEEN ? AND pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-			FROM verifyd.shared_values WHERE name = ?), false)`, mark, vacuumedName).Scan(ctx, &gone)
-	})
-	return gone, pgerror.Translate("read what was vacuumed", err)
+	return mark, gone, pgerror.Translate("read what was vacuumed", err)
 }
 
 // erasedTables are the tables of which a redaction removes rows.

@@ -26,18 +26,18 @@ func TestARemovedRowIsGoneAfterAVacuumThatSawNoReader(t *testing.T) {
 	c := redaction(t, id, history)
 	c.Work[store.WorkKey{Kind: store.WorkErase}] = noon()
 	must(t, s.Append(t.Context(), ours, id, len(history), c))
-	mark, err := s.Removed(t.Context())
+	mark, _, err := s.Removed(t.Context(), 0)
 	must(t, err)
 	now := noon()
 	vacuumed := func(later time.Duration) bool {
 		t.Helper()
 		now = now.Add(later)
 		must(t, s.Vacuum(t.Context(), now))
-		gone, err := s.Gone(t.Context(), mark)
+		_, gone, err := s.Removed(t.Context(), mark)
 		must(t, err)
 		return gone
 	}
-	if gone, err := s.Gone(t.Context(), mark); gone || err != nil {
+	if _, gone, err := s.Removed(t.Context(), mark); gone || err != nil {
 		t.Errorf("before a vacuum: %t, %v", gone, err)
 	}
 	if vacuumed(0) {
@@ -50,9 +50,9 @@ func TestARemovedRowIsGoneAfterAVacuumThatSawNoReader(t *testing.T) {
 	if !vacuumed(time.Hour) {
 		t.Error("the rows are not gone after a vacuum that saw no reader")
 	}
-	later, err := s.Removed(t.Context())
+	later, _, err := s.Removed(t.Context(), 0)
 	must(t, err)
-	if gone, err := s.Gone(t.Context(), later); gone || err != nil {
+	if _, gone, err := s.Removed(t.Context(), later); gone || err != nil {
 		t.Errorf("what is removed later: %t, %v", gone, err)
 	}
 }

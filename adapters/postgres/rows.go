@@ -25,6 +25,8 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 		ids = parts[:1]
 	}
 	switch {
+	case kind == store.RecordCopy:
+		return s.loadCopy(ctx)
 	case kind == store.RecordAccount:
 		a, err := s.accounts.get(ctx, key)
 		return store.AccountRecord{Account: a}, err
@@ -142,6 +144,8 @@ func (s *Store) rowSave(r store.Record) (string, error) {
 		return s.keySave(r)
 	case store.PassRecord:
 		return s.passSave(r.Pass)
+	case store.UnfinishedCopyRecord:
+		return s.copySave(r)
 	}
 	return "", fmt.Errorf("%s are no small table", store.KindOf(r))
 }

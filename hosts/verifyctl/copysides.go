@@ -22,6 +22,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
+	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
@@ -32,9 +33,8 @@ import (
 
 // copySide is a data folder or a database.
 type copySide struct {
-	store.CopyStore
+	storecopy.Target
 	lists interface {
-		store.RowStore
 		List(ctx context.Context, t verification.TenantID, q store.RunQuery) (store.Page[rules.Summary], error)
 	}
 	keys   copyKeys
@@ -78,7 +78,7 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 		return nil, endHost(err)
 	}
 	return &copySide{
-		CopyStore: m, lists: m, keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), name: path, folder: folder, close: release,
+		Target: m, lists: m, keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), name: path, folder: folder, close: release,
 	}, nil
 }
 
@@ -129,7 +129,7 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 		return nil, endHost(err)
 	}
 	return &copySide{
-		CopyStore: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, close: held.Close,
+		Target: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, close: held.Close,
 	}, nil
 }
 
@@ -149,7 +149,7 @@ func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide,
 	config := s.Pool().Config().ConnConfig
 	admin := pgadmin.Of(s)
 	return &copySide{
-		CopyStore: s, lists: s, keys: databaseKeys{s}, files: admin,
+		Target: s, lists: s, keys: databaseKeys{s}, files: admin,
 		name:  "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
 		hosts: admin.Hosts,
 		close: func() error {
@@ -175,7 +175,7 @@ func (c *copySide) refuseHosts(ctx context.Context) error {
 
 // runs returns the number of runs of all tenants.
 func (c *copySide) runs(ctx context.Context, now time.Time) (n int, err error) {
-	tenants, err := store.Tables{RowStore: c.lists}.Tenants(ctx)
+	tenants, err := store.Tables{RowStore: c}.Tenants(ctx)
 	for _, t := range tenants {
 		p, err := c.lists.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: now})
 		if err != nil {

@@ -147,7 +147,7 @@ func (e eraser) erase(ctx context.Context, w store.Work) (again time.Time, err e
 		return aged, nil
 	}
 	if e.ports.Removals != nil {
-		if gone, err := e.ports.Removals.Gone(ctx, s.mark); err != nil || !gone {
+		if _, gone, err := e.ports.Removals.Removed(ctx, s.mark); err != nil || !gone {
 			return e.now().Add(eraseAgain), err
 		}
 	}
@@ -173,7 +173,8 @@ func (e eraser) beginErasing(ctx context.Context, ref verification.RunRef) (mark
 	if e.ports.Removals == nil {
 		return 0, nil
 	}
-	return e.ports.Removals.Removed(ctx)
+	mark, _, err = e.ports.Removals.Removed(ctx, 0)
+	return mark, err
 }
 
 // erased records that the redaction of a run is complete, which ends the work.

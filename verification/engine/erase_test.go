@@ -29,12 +29,12 @@ type remains struct {
 	failure     error
 }
 
-func (r *remains) Removed(context.Context) (int64, error) {
-	r.marks++
-	return r.marks, r.failure
+func (r *remains) Removed(_ context.Context, before int64) (int64, bool, error) {
+	if before == 0 {
+		r.marks++
+	}
+	return r.marks, before <= r.gone, r.failure
 }
-
-func (r *remains) Gone(_ context.Context, mark int64) (bool, error) { return mark <= r.gone, r.failure }
 
 func noted(t *testing.T, l verification.ErasureLedger) (all []verification.Erasure) {
 	t.Helper()

@@ -24,18 +24,12 @@ type CopyStore interface {
 	// SaveRecords saves records, each in place of the one with its kind and key. If it fails,
 	// each record is saved or not. No lease of a saved run is valid any more.
 	SaveRecords(ctx context.Context, records []Record) error
-	// UnfinishedCopy returns what SetUnfinishedCopy was given last; empty at first. A store
-	// with an unfinished copy is not opened for any other purpose.
-	UnfinishedCopy(ctx context.Context) (source string, err error)
-	// SetUnfinishedCopy says that the store has a part of the records of a source; empty
-	// says that it is complete.
-	SetUnfinishedCopy(ctx context.Context, source string) error
 }
 
 // RecordKind is a kind of records.
 type RecordKind string
 
-// The kinds of records. Copies have all but the last.
+// The kinds of records. Copies have all but the last two, which are of rows only.
 const (
 	RecordTenant         RecordKind = "tenants"
 	RecordAccount        RecordKind = "accounts"
@@ -49,7 +43,8 @@ const (
 	RecordAudit          RecordKind = "audit entries"
 	RecordLedger         RecordKind = "ledger marks"
 
-	RecordLogo RecordKind = "logos" // of rows only: the tenant with a key, with the content of its logo
+	RecordLogo RecordKind = "logos"             // the tenant with a key, with the content of its logo
+	RecordCopy RecordKind = "unfinished copies" // see Tables.UnfinishedCopy
 )
 
 // RecordKinds returns the kinds of a copy.
@@ -61,8 +56,8 @@ func RecordKinds() []RecordKind {
 }
 
 // Record is one record of a store: a TenantRecord, AccountRecord, WorkflowRecord, RunRecord,
-// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord, PassRecord, RetentionMarkRecord, AuditRecord or
-// LedgerRecord.
+// MeasureRecord, IdempotencyKeyRecord, DeliveryRecord, PassRecord, RetentionMarkRecord, AuditRecord,
+// LedgerRecord or UnfinishedCopyRecord.
 type Record interface{ row() (RecordKind, string) }
 
 // KindOf returns the kind of a record.
@@ -157,7 +152,7 @@ type IdempotencyKeyRecord struct {
 	Tenant  verification.TenantID
 	Request IdempotencyRecord
 	// Released removes the stored one with the ID of the request in RowStore.Change, unless it is settled. No stored one is Released.
-	Released bool `json:",omitempty"`
+	Released bool `json:",omitzero"`
 }
 
 func (r IdempotencyKeyRecord) row() (RecordKind, string) {
@@ -201,3 +196,8 @@ type LedgerRecord struct {
 }
 
 func (r LedgerRecord) row() (RecordKind, string) { return RecordLedger, recordKey(r.Mark.ID) }
+
+// UnfinishedCopyRecord is the only row of its kind: the source of which the store has a part; empty for none.
+type UnfinishedCopyRecord struct{ Source string }
+
+func (r UnfinishedCopyRecord) row() (RecordKind, string) { return RecordCopy, "" }

@@ -28,11 +28,10 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 // Removals is a Store that keeps what commits removed for some time, such as in older files or dead rows. A
 // Store that is no Removals keeps nothing.
 type Removals interface {
-	// Removed returns a mark of all that was removed so far. Later marks are not smaller; they are of one process
-	// or of all, but not of an earlier process.
-	Removed(ctx context.Context) (mark int64, err error)
-	// Gone reports whether nothing is kept any more of what was removed before Removed returned the mark.
-	Gone(ctx context.Context, mark int64) (bool, error)
+	// Removed returns a mark of all that was removed so far, and whether nothing is kept any more of what was removed
+	// before it returned the mark before, which may be 0. Later marks are not smaller; they are of one process or of
+	// all, but not of an earlier process.
+	Removed(ctx context.Context, before int64) (mark int64, gone bool, err error)
 }
 
 // RunStore keeps the histories of runs. Package storetest tests its contract.

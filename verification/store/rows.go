@@ -14,7 +14,7 @@ import (
 // RowStore is the part of a driver that keeps the rows of small tables: records of the kinds of which IsRow.
 // [Tables] says what the rows mean. The logo of a TenantRecord has its content only from Row with RecordLogo.
 type RowStore interface {
-	// Row returns the row of a kind with a key, or ErrNotFound. Passes are returned by Rows only.
+	// Row returns the row of a kind with a key, or ErrNotFound. Passes are returned by Rows only, and an unfinished copy by Row only.
 	Row(ctx context.Context, kind RecordKind, key string) (Record, error)
 	// Rows returns the rows that a query selects.
 	Rows(ctx context.Context, q RowQuery) (Page[Record], error)
@@ -34,7 +34,7 @@ type RowQuery struct {
 	PageQuery
 }
 
-// TenantOf returns the tenant of a row; empty for a pass.
+// TenantOf returns the tenant of a row; empty for a pass and an unfinished copy.
 func TenantOf(row Record) verification.TenantID {
 	switch r := row.(type) {
 	case AccountRecord:
@@ -114,6 +114,7 @@ func rowDecoders() map[RecordKind]func(decode func(into any) error) (Record, err
 	return map[RecordKind]func(func(into any) error) (Record, error){
 		RecordTenant: decodeRow[TenantRecord], RecordAccount: decodeRow[AccountRecord], RecordRetentionMark: decodeRow[RetentionMarkRecord],
 		RecordDelivery: decodeRow[DeliveryRecord], RecordIdempotencyKey: decodeRow[IdempotencyKeyRecord], RecordPass: decodeRow[PassRecord],
+		RecordCopy: decodeRow[UnfinishedCopyRecord],
 	}
 }
 

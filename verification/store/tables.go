@@ -157,6 +157,22 @@ func (t Tables) ReleaseIdempotencyKey(ctx context.Context, of verification.Tenan
 	return t.Change(ctx, []Record{IdempotencyKeyRecord{Tenant: of, Request: r, Released: true}})
 }
 
+// UnfinishedCopy returns what SetUnfinishedCopy was given last; empty at first. A store
+// with an unfinished copy is not opened for any other purpose.
+func (t Tables) UnfinishedCopy(ctx context.Context) (source string, err error) {
+	r, err := rowOf[UnfinishedCopyRecord](ctx, t, RecordCopy, "", "unfinished copy")
+	if errors.Is(err, verification.ErrNotFound) {
+		err = nil
+	}
+	return r.Source, err
+}
+
+// SetUnfinishedCopy says that the store has a part of the records of a source; empty
+// says that it is complete.
+func (t Tables) SetUnfinishedCopy(ctx context.Context, source string) error {
+	return t.Change(ctx, []Record{UnfinishedCopyRecord{source}})
+}
+
 // pageOf returns the rows that a query selects by their type.
 func pageOf[R Record, T any](ctx context.Context, t Tables, q RowQuery, convert func(R) T) (Page[T], error) {
 	rows, err := t.Rows(ctx, q)

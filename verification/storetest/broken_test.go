@@ -82,7 +82,7 @@ func (s stores) broken(change breakage) *broken {
 		},
 		&mock.RowStoreMock{RowFunc: s.Row, RowsFunc: s.Rows, ChangeFunc: s.Change},
 		&mock.CopyStoreMock{
-			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,
+			RecordsFunc: s.Records, SaveRecordsFunc: s.SaveRecords,
 		},
 	}
 	change(b, s)

@@ -24,7 +24,7 @@ func copies() []clause {
 		{"times of records have microseconds", "Store: keeps times to the microsecond", timesOfRecords},
 		{"a saved run has no valid lease", save + "No lease of a saved run is valid any more", savedRunWithoutLease},
 		{"records of a run queue no other work", "RunRecord.Work: the work of the run", savedRunQueuesNothing},
-		{"an unfinished copy is remembered until it is complete", "CopyStore.UnfinishedCopy: returns what SetUnfinishedCopy was given last; empty at first", unfinishedCopy},
+		{"an unfinished copy is remembered until it is complete", "Tables.UnfinishedCopy: returns what SetUnfinishedCopy was given last; empty at first", unfinishedCopy},
 	}
 }
 
@@ -340,13 +340,13 @@ func savedRunQueuesNothing(t *trial) {
 
 func unfinishedCopy(t *trial) {
 	is := func(want string) {
-		got, err := t.store.UnfinishedCopy(t.ctx)
+		got, err := t.tables.UnfinishedCopy(t.ctx)
 		t.ok("UnfinishedCopy", err)
 		same(t, "the unfinished copy", got, want)
 	}
 	is("")
 	for _, source := range []string{"/var/lib/verifyd", "postgres://db:5432/verifyd", ""} {
-		t.ok("SetUnfinishedCopy", t.store.SetUnfinishedCopy(t.ctx, source))
+		t.ok("SetUnfinishedCopy", t.tables.SetUnfinishedCopy(t.ctx, source))
 		is(source)
 	}
 }

@@ -124,11 +124,11 @@ func copyBreaches() []breach {
 			}
 		})},
 		{"an unfinished copy is remembered until it is complete", "the mark stays", func(b *broken, sound stores) {
-			b.SetUnfinishedCopyFunc = func(ctx context.Context, source string) error {
-				if source == "" {
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				if rows[0] == (store.UnfinishedCopyRecord{}) {
 					return nil
 				}
-				return sound.SetUnfinishedCopy(ctx, source)
+				return sound.Change(ctx, rows)
 			}
 		}},
 	}

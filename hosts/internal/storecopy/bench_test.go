@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
-	"github.com/verifyd/verifyd/verification/store"
 )
 
 // BenchmarkCopy copies and verifies 10,000 runs with 19 events each, and their deliveries.
@@ -15,7 +15,7 @@ func BenchmarkCopy(b *testing.B) {
 	storereads.Fill(b, source, runs)
 	journal := openJournal(b, b.TempDir())
 	copied(b, source, journal)
-	measure := func(from, to func() store.CopyStore) func(*testing.B) {
+	measure := func(from, to func() storecopy.Target) func(*testing.B) {
 		return func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
@@ -26,8 +26,8 @@ func BenchmarkCopy(b *testing.B) {
 			b.ReportMetric(float64(runs*b.N)/b.Elapsed().Seconds(), "runs/s")
 		}
 	}
-	b.Run("journal to PostgreSQL", measure(func() store.CopyStore { return journal }, func() store.CopyStore { return d.empty(b) }))
-	b.Run("PostgreSQL to journal", measure(func() store.CopyStore { return d.Store }, func() store.CopyStore { return openJournal(b, b.TempDir()) }))
+	b.Run("journal to PostgreSQL", measure(func() storecopy.Target { return journal }, func() storecopy.Target { return d.empty(b) }))
+	b.Run("PostgreSQL to journal", measure(func() storecopy.Target { return d.Store }, func() storecopy.Target { return openJournal(b, b.TempDir()) }))
 	if err := journal.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -28,10 +28,10 @@ import (
 
 // failing returns a store whose call number n of SaveRecords fails, and all that follow: after
 // it has saved half of its records.
-func failing(s store.CopyStore, n int64) (*mock.CopyStoreMock, *atomic.Int64) {
+func failing(s storecopy.Target, n int64) (target, *atomic.Int64) {
 	var calls, saved atomic.Int64
-	return &mock.CopyStoreMock{
-		RecordsFunc: s.Records, UnfinishedCopyFunc: s.UnfinishedCopy, SetUnfinishedCopyFunc: s.SetUnfinishedCopy,
+	return target{s, &mock.CopyStoreMock{
+		RecordsFunc: s.Records,
 		SaveRecordsFunc: func(ctx context.Context, records []store.Record) error {
 			if calls.Add(1) > n {
 				return errors.Join(s.SaveRecords(ctx, records[:len(records)/2]), errLost)
@@ -39,7 +39,12 @@ func failing(s store.CopyStore, n int64) (*mock.CopyStoreMock, *atomic.Int64) {
 			saved.Add(int64(len(records)))
 			return s.SaveRecords(ctx, records)
 		},
-	}, &saved
+	}}, &saved
+}
+
+type target struct {
+	store.RowStore
+	*mock.CopyStoreMock
 }
 
 var errLost = errors.New("the connection is lost")
@@ -265,7 +270,7 @@ func TestAnUnfinishedCopyIsNotOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, s := range []store.CopyStore{j, db} {
+	for _, s := range []store.Tables{j.Tables, db.Tables} {
 		if err := s.SetUnfinishedCopy(t.Context(), "source"); err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +285,7 @@ func TestAnUnfinishedCopyIsNotOpened(t *testing.T) {
 		t.Errorf("postgres.Open = %v, want ErrConflict", err)
 	}
 	j = openJournal(t, dir)
-	for _, s := range []store.CopyStore{j, db} {
+	for _, s := range []store.Tables{j.Tables, db.Tables} {
 		if err := s.SetUnfinishedCopy(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +321,7 @@ func TestACopyGoesOnAfterLostConnections(t *testing.T) {
 	source, d := memory.New(), openDatabase(t)
 	storereads.Fill(t, source, 2000)
 	back := openJournal(t, t.TempDir())
-	for _, path := range [][2]store.CopyStore{{source, d.Store}, {d.Store, back}} {
+	for _, path := range [][2]storecopy.Target{{source, d.Store}, {d.Store, back}} {
 		var lost atomic.Int64
 		end := make(chan struct{})
 		var ending sync.WaitGroup

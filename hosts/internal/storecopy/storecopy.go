@@ -63,12 +63,20 @@ const (
 	reportEvery = 1000
 )
 
+// Target is a store that is filled from another one. It has a row that says so.
+type Target interface {
+	store.CopyStore
+	store.RowStore
+}
+
+func tablesOf(t Target) store.Tables { return store.Tables{RowStore: t} }
+
 // Copy copies all records that the target does not have yet, and compares all records of
 // both. The source is not changed. If a copy is interrupted, the next one continues it. While the
 // rows have a difference, the target stays marked as unfinished. Copy changes nothing and
 // returns ErrConflict if the target has a part of another copy, or if it has records and is no copy
 // of this source.
-func Copy(ctx context.Context, from, to store.CopyStore, o Options) (rows []Row, err error) {
+func Copy(ctx context.Context, from store.CopyStore, to Target, o Options) (rows []Row, err error) {
 	if o.Report == nil {
 		o.Report = func(Progress) {}
 	}
@@ -108,13 +116,13 @@ func Copy(ctx context.Context, from, to store.CopyStore, o Options) (rows []Row,
 			return rows, err
 		}
 	}
-	return rows, to.SetUnfinishedCopy(ctx, "")
+	return rows, tablesOf(to).SetUnfinishedCopy(ctx, "")
 }
 
 // begin marks the target. It must be empty or marked with the same source. Otherwise it may only
 // be a complete copy, whose last call may have failed after it was done.
-func (o Options) begin(ctx context.Context, to store.CopyStore) (complete bool, err error) {
-	source, err := to.UnfinishedCopy(ctx)
+func (o Options) begin(ctx context.Context, to Target) (complete bool, err error) {
+	source, err := tablesOf(to).UnfinishedCopy(ctx)
 	switch {
 	case err != nil || source == o.Source:
 		return false, err
@@ -126,7 +134,7 @@ func (o Options) begin(ctx context.Context, to store.CopyStore) (complete bool, 
 			return err == nil, err
 		}
 	}
-	return false, to.SetUnfinishedCopy(ctx, o.Source)
+	return false, tablesOf(to).SetUnfinishedCopy(ctx, o.Source)
 }
 
 // nameOf returns a key as people read it.

@@ -105,7 +105,7 @@ func openJournal(t failer, dir string) *journal.Store {
 func options() storecopy.Options { return storecopy.Options{Source: "source", Now: storereads.Start()} }
 
 // copied copies a store and fails the test unless that is verified.
-func copied(t failer, from, to store.CopyStore) []storecopy.Row {
+func copied(t failer, from store.CopyStore, to storecopy.Target) []storecopy.Row {
 	t.Helper()
 	rows, err := storecopy.Copy(context.WithoutCancel(t.Context()), from, to, options())
 	if err != nil {

@@ -95,8 +95,8 @@ func (w *manualWork) replace() {
 	case w.storage.folder != nil:
 		var mark int64
 		var gone bool
-		if mark, err = w.storage.folder.journal.Removed(w.ctx); err == nil {
-			gone, err = w.storage.folder.journal.Gone(w.ctx, mark)
+		if mark, _, err = w.storage.folder.journal.Removed(w.ctx, 0); err == nil {
+			_, gone, err = w.storage.folder.journal.Removed(w.ctx, mark)
 		}
 		if err == nil && !gone {
 			err = w.storage.folder.journal.Snapshot(w.ctx)

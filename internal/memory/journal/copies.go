@@ -73,16 +73,6 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	return last.err
 }
 
-// UnfinishedCopy implements store.CopyStore.
-func (s *Store) UnfinishedCopy(ctx context.Context) (string, error) {
-	return read(ctx, s, func() (string, error) { return s.memory.UnfinishedCopy(ctx) })
-}
-
-// SetUnfinishedCopy implements store.CopyStore.
-func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
-	return s.record(kindCopy, copySet{source}, func() error { return s.memory.SetUnfinishedCopy(ctx, source) })
-}
-
 // recordSaved is a record of a store. One of its fields is set.
 type recordSaved struct {
 	Rest     int                   `json:"rest"` // versions in the records that follow
@@ -255,7 +245,7 @@ func (r recordSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveRecords(ctx, []store.Record{saved})
 }
 
-// copySet is a call of SetUnfinishedCopy.
+// copySet is a call of SetUnfinishedCopy, as builds before kindRows recorded it.
 type copySet struct {
 	Source string `json:"source"`
 }

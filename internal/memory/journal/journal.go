@@ -18,7 +18,6 @@
 //	ClaimIdempotencyKey         the record, if it is stored
 //	SettleIdempotencyKey, ReleaseIdempotencyKey              the call
 //	SaveRecords                 each record
-//	SetUnfinishedCopy           the call
 //
 // The audit trail is in memory only since the last snapshot, which has the rest in blocks that are read when somebody asks.
 //

@@ -57,12 +57,9 @@ func (s *Store) Snapshot(ctx context.Context) error {
 	return nil
 }
 
-// Removed implements store.Removals.
-func (s *Store) Removed(context.Context) (mark int64, err error) { return s.removed.Load(), nil }
-
-// Gone implements store.Removals: a snapshot that began afterwards has replaced the segments.
-func (s *Store) Gone(_ context.Context, mark int64) (bool, error) {
-	return s.replaced.Load() >= mark, nil
+// Removed implements store.Removals: a snapshot that began afterwards has replaced the segments.
+func (s *Store) Removed(_ context.Context, before int64) (mark int64, gone bool, err error) {
+	return s.removed.Load(), s.replaced.Load() >= before, nil
 }
 
 // cut returns everything that the store has, and the last group of changes that led to it. The

@@ -20,9 +20,6 @@ type entry struct {
 // entries returns the records of a snapshot without the first and the last.
 func entries(d *memstore.Dump, partBytes int, moved *movedAudit) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		if d.Source() != "" && !yield(entry{kind: kindCopy, record: copySet{d.Source()}}, nil) {
-			return
-		}
 		for e, err := range moved.entries(d) {
 			if !yield(e, err) || err != nil {
 				return

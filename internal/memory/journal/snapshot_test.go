@@ -345,7 +345,8 @@ func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
 					t.Fatal(err)
 				}
 				wait := time.Hour
-				mark, gone := func() int64 { mark, _ := s.Removed(t.Context()); return mark }, func(mark int64) bool { gone, _ := s.Gone(t.Context(), mark); return gone }
+				mark := func() int64 { mark, _, _ := s.Removed(t.Context(), 0); return mark }
+				gone := func(mark int64) bool { _, gone, _ := s.Removed(t.Context(), mark); return gone }
 				if c.restarted {
 					closed(t, s)
 					s, wait = open(), time.Minute

@@ -353,23 +353,3 @@ func (s *Store) saveKey(ctx context.Context, r store.IdempotencyKeyRecord) error
 		return nil
 	})
 }
-
-// UnfinishedCopy returns what SetUnfinishedCopy was given last.
-func (s *Store) UnfinishedCopy(ctx context.Context) (source string, err error) {
-	err = s.copied.read(ctx, func() error {
-		source = s.copied.rows[copiedFrom{}]
-		return nil
-	})
-	return source, err
-}
-
-// SetUnfinishedCopy says that the store has a part of the records of a source.
-func (s *Store) SetUnfinishedCopy(ctx context.Context, source string) error {
-	return s.copied.change(ctx, func(rows map[copiedFrom]string) error {
-		rows[copiedFrom{}] = source
-		return nil
-	})
-}
-
-// copiedFrom is the only key of the table with the source of an unfinished copy.
-type copiedFrom struct{}

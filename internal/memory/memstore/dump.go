@@ -16,7 +16,6 @@ import (
 // then. Saving all of it in an empty store makes an equal one, without leases.
 type Dump struct {
 	records    []store.Record // all but runs, deliveries and the audit trail
-	source     string
 	work       map[verification.RunRef][]store.WorkRecord
 	deliveries []deliveriesOf
 	audit      []trailOf
@@ -53,7 +52,7 @@ func NewDump(s *Store) (*Dump, error) {
 	if !s.dumping.TryLock() {
 		return nil, verification.Conflict("store", "another dump is open")
 	}
-	d := &Dump{source: s.copied.rows[copiedFrom{}], work: s.queue.records(), deliveries: s.deliveries.dump(), audit: s.audit.dump()}
+	d := &Dump{work: s.queue.records(), deliveries: s.deliveries.dump(), audit: s.audit.dump()}
 	addRows(d, &s.workflows.table, workflowRecord)
 	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
 	addRows(d, &s.rows, rowRecord)
@@ -96,9 +95,6 @@ func (d *Dump) add(t verification.TenantID, data *tenantData) {
 		d.runs = append(d.runs, runsOf{data, all.Copy()})
 	}
 }
-
-// Source returns the source of an unfinished copy, see store.CopyStore; empty for none.
-func (d *Dump) Source() string { return d.source }
 
 // Records returns all records but those of runs and of the audit trail, in no order.
 func (d *Dump) Records() iter.Seq[store.Record] {

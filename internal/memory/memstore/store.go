@@ -29,7 +29,6 @@ type Store struct {
 	rows       table[rowKey, store.Record]
 	audit      audit
 	ledger     ledger
-	copied     table[copiedFrom, string]
 	dumping    sync.Mutex // held while a dump is open
 	kept       counts
 	limits     atomic.Pointer[Limits] // nil for none

@@ -1886,12 +1886,6 @@ var _ store.CopyStore = &CopyStoreMock{}
 //			SaveRecordsFunc: func(ctx context.Context, records []store.Record) error {
 //				panic("mock out the SaveRecords method")
 //			},
-//			SetUnfinishedCopyFunc: func(ctx context.Context, source string) error {
-//				panic("mock out the SetUnfinishedCopy method")
-//			},
-//			UnfinishedCopyFunc: func(ctx context.Context) (string, error) {
-//				panic("mock out the UnfinishedCopy method")
-//			},
 //		}
 //
 //		// use mockedCopyStore in code that requires store.CopyStore
@@ -1904,12 +1898,6 @@ type CopyStoreMock struct {
 
 	// SaveRecordsFunc mocks the SaveRecords method.
 	SaveRecordsFunc func(ctx context.Context, records []store.Record) error
-
-	// SetUnfinishedCopyFunc mocks the SetUnfinishedCopy method.
-	SetUnfinishedCopyFunc func(ctx context.Context, source string) error
-
-	// UnfinishedCopyFunc mocks the UnfinishedCopy method.
-	UnfinishedCopyFunc func(ctx context.Context) (string, error)
 
 	// calls tracks calls to the methods.
 	calls struct {
@@ -1927,23 +1915,9 @@ type CopyStoreMock struct {
 			// Records is the records argument value.
 			Records []store.Record
 		}
-		// SetUnfinishedCopy holds details about calls to the SetUnfinishedCopy method.
-		SetUnfinishedCopy []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-			// Source is the source argument value.
-			Source string
-		}
-		// UnfinishedCopy holds details about calls to the UnfinishedCopy method.
-		UnfinishedCopy []struct {
-			// Ctx is the ctx argument value.
-			Ctx context.Context
-		}
 	}
-	lockRecords           sync.RWMutex
-	lockSaveRecords       sync.RWMutex
-	lockSetUnfinishedCopy sync.RWMutex
-	lockUnfinishedCopy    sync.RWMutex
+	lockRecords     sync.RWMutex
+	lockSaveRecords sync.RWMutex
 }
 
 // Records calls RecordsFunc.
@@ -2015,73 +1989,5 @@ func (mock *CopyStoreMock) SaveRecordsCalls() []struct {
 	mock.lockSaveRecords.RLock()
 	calls = mock.calls.SaveRecords
 	mock.lockSaveRecords.RUnlock()
-	return calls
-}
-
-// SetUnfinishedCopy calls SetUnfinishedCopyFunc.
-func (mock *CopyStoreMock) SetUnfinishedCopy(ctx context.Context, source string) error {
-	if mock.SetUnfinishedCopyFunc == nil {
-		panic("CopyStoreMock.SetUnfinishedCopyFunc: method is nil but CopyStore.SetUnfinishedCopy was just called")
-	}
-	callInfo := struct {
-		Ctx    context.Context
-		Source string
-	}{
-		Ctx:    ctx,
-		Source: source,
-	}
-	mock.lockSetUnfinishedCopy.Lock()
-	mock.calls.SetUnfinishedCopy = append(mock.calls.SetUnfinishedCopy, callInfo)
-	mock.lockSetUnfinishedCopy.Unlock()
-	return mock.SetUnfinishedCopyFunc(ctx, source)
-}
-
-// SetUnfinishedCopyCalls gets all the calls that were made to SetUnfinishedCopy.
-// Check the length with:
-//
-//	len(mockedCopyStore.SetUnfinishedCopyCalls())
-func (mock *CopyStoreMock) SetUnfinishedCopyCalls() []struct {
-	Ctx    context.Context
-	Source string
-} {
-	var calls []struct {
-		Ctx    context.Context
-		Source string
-	}
-	mock.lockSetUnfinishedCopy.RLock()
-	calls = mock.calls.SetUnfinishedCopy
-	mock.lockSetUnfinishedCopy.RUnlock()
-	return calls
-}
-
-// UnfinishedCopy calls UnfinishedCopyFunc.
-func (mock *CopyStoreMock) UnfinishedCopy(ctx context.Context) (string, error) {
-	if mock.UnfinishedCopyFunc == nil {
-		panic("CopyStoreMock.UnfinishedCopyFunc: method is nil but CopyStore.UnfinishedCopy was just called")
-	}
-	callInfo := struct {
-		Ctx context.Context
-	}{
-		Ctx: ctx,
-	}
-	mock.lockUnfinishedCopy.Lock()
-	mock.calls.UnfinishedCopy = append(mock.calls.UnfinishedCopy, callInfo)
-	mock.lockUnfinishedCopy.Unlock()
-	return mock.UnfinishedCopyFunc(ctx)
-}
-
-// UnfinishedCopyCalls gets all the calls that were made to UnfinishedCopy.
-// Check the length with:
-//
-//	len(mockedCopyStore.UnfinishedCopyCalls())
-func (mock *CopyStoreMock) UnfinishedCopyCalls() []struct {
-	Ctx context.Context
-} {
-	var calls []struct {
-		Ctx context.Context
-	}
-	mock.lockUnfinishedCopy.RLock()
-	calls = mock.calls.UnfinishedCopy
-	mock.lockUnfinishedCopy.RUnlock()
 	return calls
 }
