@@ -3,6 +3,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,15 @@ func auditIsShown(t *testing.T, w *world) {
 	exported := w.ctl("audit export --tenant TENANT")
 	if !strings.Contains(exported, `"action":"audit.exported"`) || !strings.Contains(exported, `"action":"run.read"`) {
 		t.Errorf("audit export prints %q, want both entries", exported)
+	}
+	for _, line := range []string{"account create other --tenant TENANT", "account disable other", "account enable other", "token issue --tenant TENANT --reviewer asha"} {
+		w.ctl(line)
+	}
+	list = w.ctl("audit list --tenant TENANT")
+	for action, subject := range map[string]string{"account.created": "other", "account.disabled": "other", "account.enabled": "other", "token.issued": "asha"} {
+		if !regexp.MustCompile(regexp.QuoteMeta(action) + `\b.*\b` + subject + `\b`).MatchString(list) {
+			t.Errorf("audit list prints %q, want %s of %s", list, action, subject)
+		}
 	}
 	if got := w.ctl("audit list --tenant TENANT --action run.held --json"); !strings.Contains(got, "[]") {
 		t.Errorf("audit list --action run.held prints %q, want none", got)

@@ -83,6 +83,35 @@ func TestTheDoctorCountsTheHostsThatLive(t *testing.T) {
 	}
 }
 
+func TestTheDoctorTellsTheStateOfTheLedger(t *testing.T) {
+	w := onMemory(t)
+	r := newRemembered()
+	w.server, r.health, r.hosts = r.server(), sound(), fleet(0)
+	for _, tt := range []struct {
+		facts cli.HostFacts
+		want  string
+	}{
+		{cli.HostFacts{}, "ok      redactions   0 are not complete yet, none is late"},
+		{cli.HostFacts{RedactionsPending: 2, RedactionPending: time.Hour, EraseWithin: time.Hour}, "ok      redactions   2 are not complete yet, none is late"},
+		{cli.HostFacts{RedactionsPending: 2, RedactionPending: 2 * time.Hour, EraseWithin: time.Hour}, "warn    redactions   web (0.0.0.0:8080) has 2 redactions that are not complete, the oldest for 2h0m0s"},
+		{cli.HostFacts{LedgerProblem: "entry 7 is not there"}, "fail    redactions   web (0.0.0.0:8080) found the ledger of erasures damaged: entry 7 is not there"},
+		{cli.HostFacts{LedgerOwed: 3}, "warn    redactions   web (0.0.0.0:8080) cannot write 3 entries to the ledger of erasures"},
+		{cli.HostFacts{NoLedger: true}, "warn    redactions   web (0.0.0.0:8080) has no ledger of erasures"},
+		{cli.HostFacts{ErasuresFailed: 4}, "fail    redactions   the store was restored, and web (0.0.0.0:8080) could not erase 4 runs again"},
+	} {
+		r.hosts[0].Facts = tt.facts.String()
+		var got []string
+		for l := range strings.Lines(w.ctl("doctor")) {
+			if strings.Contains(l, " redactions ") {
+				got = append(got, strings.TrimSpace(l))
+			}
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], tt.want) {
+			t.Errorf("%+v: %q, want one line that begins with %q", tt.facts, got, tt.want)
+		}
+	}
+}
+
 func TestTheDoctorTellsHostsOfOneNameApart(t *testing.T) {
 	all := fleet(1, 0)
 	all[1].StartedAt = all[0].StartedAt
