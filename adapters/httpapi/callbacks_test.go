@@ -53,9 +53,9 @@ func TestAVendorCallsBack(t *testing.T) {
 		t.Helper()
 		return a.do(http.MethodPost, path, body, append([]string{"client-id:", "x-api-key:", "Content-Type: text/plain"}, headers...)...)
 	}
-	vendor(path, "passed").says(403, "The signature of the callback is not valid.")
+	vendor(path, "passed").says(403, `"The signature of the callback is not valid.","code":403,"reason":"invalid_signature"`)
 	vendor(path, "what?", "X-Signature: right").says(400, "No condition of response holds.")
-	vendor(path+"A", "passed", "X-Signature: right").says(404, "There is no such callback.")
+	vendor(path+"A", "passed", "X-Signature: right").says(404, `"There is no such callback.","code":404,"reason":"callback_not_found"`)
 	vendor(path, strings.Repeat("x", 1<<20+1), "X-Signature: right").says(413, "The body must be at most 1 MiB.")
 	if got := a.Run(run.ID).Status; got != rules.StatusInProgress {
 		t.Fatalf("status = %s, want in_progress", got)

@@ -128,9 +128,9 @@ func TestARefusedUploadLeavesNoDocument(t *testing.T) {
 		{"two files", form("bill", pdf(100), pdf(100)), 400, "the form must have one file"},
 		{"a file that is cut off", form("bill", pdf(100))[:120], 400, "ended before it was complete"},
 		{"a form that ends after the file", strings.TrimSuffix(form("bill", pdf(100)), "--xx--\r\n"), 400, "ended before it was complete"},
-		{"a file that is too long", form("bill", pdf(verification.MaxDocumentBytes+1)), 413, "The file must be at most 10 MiB."},
-		{"a form that is too long", form("bill", pdf(verification.MaxDocumentBytes+1<<20)), 413, "The file must be at most 10 MiB."},
-		{"a file that is no image", form("card", pdf(100)), 422, `"field":"payload.card"`},
+		{"a file that is too long", form("bill", pdf(verification.MaxDocumentBytes+1)), 413, `"The file must be at most 10 MiB.","code":413,"reason":"file_too_large"`},
+		{"a form that is too long", form("bill", pdf(verification.MaxDocumentBytes+1<<20)), 413, `"The file must be at most 10 MiB.","code":413,"reason":"file_too_large"`},
+		{"a file that is no image", form("card", pdf(100)), 422, `"code":422,"reason":"file_not_accepted","details":[{"field":"payload.card"`},
 		{"a file of no known type", form("bill", "MZ"), 422, `"field":"payload.bill"`},
 		{"an empty file", form("bill", ""), 422, `"field":"payload.bill"`},
 		{"a field of no step", form("other", pdf(100)), 409, "The run does not wait for a file of this field."},
@@ -146,5 +146,5 @@ func TestARefusedUploadLeavesNoDocument(t *testing.T) {
 		t.Errorf("there are %d documents, want the one that was saved", len(k.ids))
 	}
 	a.do(http.MethodPost, path, form("bill", pdf(100)), multipart, "client-id: other").is(404, noRun)
-	a.do(http.MethodPost, path, "{}").says(415, "multipart/form-data")
+	a.do(http.MethodPost, path, "{}").says(415, `"code":415,"reason":"unsupported_media_type"`)
 }
