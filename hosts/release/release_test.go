@@ -20,6 +20,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/cavaliergopher/cpio"
@@ -343,6 +345,9 @@ func serves(t *testing.T, way, root string) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	run := func(name string, vars map[string]string, args ...string) *exec.Cmd {
+		if !namespaces() {
+			return jailed(ctx, t, root, name, vars, args...)
+		}
 		all := []string{
 			"--unshare-user", "--unshare-pid", "--uid", "65532", "--gid", "65532", "--clearenv", "--die-with-parent",
 			"--ro-bind", root, "/", "--bind", data, "/var/lib/verifyd", "--chdir", "/var/lib/verifyd",
@@ -390,6 +395,33 @@ func serves(t *testing.T, way, root string) {
 	if !strings.Contains(string(out), "verifyctl"+strings.TrimSpace(stamp)) && !strings.Contains(string(out), "verifyctl"+strings.TrimSuffix(stamp, "\n")) {
 		t.Errorf("%s: the doctor says %s", way, out)
 	}
+}
+
+// namespaces reports whether bubblewrap may make a root of its own. Some containers forbid it.
+var namespaces = sync.OnceValue(func() bool {
+	return exec.Command("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true").Run() == nil
+})
+
+// jailed returns a command with a root and a user of its own. The root is not the user's, who can write to the folder of the
+// host alone. Only root can run it.
+func jailed(ctx context.Context, t *testing.T, root, name string, vars map[string]string, args ...string) *exec.Cmd {
+	t.Helper()
+	const user = 65532
+	for at := root; at != filepath.Clean(os.TempDir()) && at != "/"; at = filepath.Dir(at) { // or the user cannot reach the root
+		if err := os.Chmod(at, 0o755); err != nil {
+			break
+		}
+	}
+	if err := os.Chown(filepath.Join(root, "var/lib/verifyd"), user, user); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, "/usr/bin/"+name, args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/var/lib/verifyd", []string{}, t.Output()
+	for name, value := range vars {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
+	return cmd
 }
 
 func get(t *testing.T, url string) string {
