@@ -89,9 +89,10 @@ func (d *decision) leavesOut(group verification.NodeID, n workflow.Node) (seen m
 
 // supposing returns a decision on the run as it would be after a group begins.
 func (d *decision) supposing(f GroupBegan) *decision {
-	trial := *d
-	trial.run.own = ownership{}
-	trial.run.evolve(Event{At: d.now, Fact: f})
+	trial, run := *d, *d.run
+	run.own = ownership{}
+	trial.run = &run
+	run.evolve(Event{At: d.now, Fact: f})
 	return &trial
 }
 
