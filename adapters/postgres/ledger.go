@@ -5,7 +5,9 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -47,34 +49,37 @@ func (p *pendingAppend) queueErasure(b *pgx.Batch) error {
 	return err
 }
 
-// LedgerMark returns the mark.
-func (s *Store) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
+// loadLedger returns the mark of the ledger, or ErrNotFound.
+func (s *Store) loadLedger(ctx context.Context) (store.LedgerRecord, error) {
 	m, err := selectRow[store.LedgerMark](ctx, s.querier(), noTenant, selectLedgerMark)
 	if isMissing(err) {
-		return store.LedgerMark{}, nil
+		err = verification.NotFound(string(store.RecordLedger))
 	}
-	return m, pgerror.Translate("read the mark of the ledger of erasures", err)
+	return store.LedgerRecord{Mark: m}, pgerror.Translate("read the mark of the ledger of erasures", err)
 }
 
-// SaveLedgerMark replaces the mark was by another one, and adds owed entries.
-func (s *Store) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
+// changeLedger replaces the mark and adds owed entries, or removes owed entries.
+func (s *Store) changeLedger(ctx context.Context, r store.LedgerRecord) error {
+	if len(r.Noted) > 0 {
+		return pgerror.Translate("remove what the ledger of erasures has", s.querier().exec(ctx, everyTenant, deleteOwed, r.Noted))
+	}
 	ctx, cancel := s.withTimeout(ctx)
 	defer cancel()
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var changed pgconn.CommandTag
 		err := querier{to: tx, db: s.db}.batch(ctx, everyTenant, func(b *pgx.Batch) error {
-			statement, args := updateLedgerMark, []any{mark.ID, mark.Last, mark.Applied, was.ID, was.Last, was.Applied}
+			statement, args := updateLedgerMark, []any{r.Mark.ID, r.Mark.Last, r.Mark.Applied, r.Was.ID, r.Was.Last, r.Was.Applied}
 			switch {
-			case was == store.LedgerMark{}:
+			case r.Was == store.LedgerMark{}:
 				statement, args = insertLedgerMark, args[:3]
-			case mark == store.LedgerMark{}:
+			case r.Mark == store.LedgerMark{}:
 				statement, args = deleteLedgerMark, args[3:]
 			}
 			b.Queue(statement, args...).Exec(func(t pgconn.CommandTag) error {
 				changed = t
 				return nil
 			})
-			return queueOwed(b, owed)
+			return queueOwed(b, r.Owed)
 		})
 		if err == nil && changed.RowsAffected() == 0 {
 			err = store.LedgerChanged()
@@ -111,36 +116,37 @@ func (r owedRow) entry() (e verification.Erasure, err error) {
 	return e, err
 }
 
-// OwedErasures returns the entries that the ledger is owed.
-func (s *Store) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
-	var all []verification.Erasure
-	rows, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().TableExpr("verifyd.owed_erasures, verifyd.erasure_ledger").
-		ColumnExpr("number, entry, id").OrderExpr("number").Limit(int64(limit)).String(), func(r owedRow) owedRow { return r })
-	for _, r := range rows {
+// ledgerRows returns the mark with at most limit owed entries; none without a mark.
+func (s *Store) ledgerRows(ctx context.Context, limit int) ([]store.Record, error) {
+	r, err := s.loadLedger(ctx)
+	if errors.Is(err, verification.ErrNotFound) {
+		return nil, nil
+	}
+	var rows []owedRow
+	if err == nil {
+		rows, err = selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().TableExpr("verifyd.owed_erasures, verifyd.erasure_ledger").
+			ColumnExpr("number, entry, id").OrderExpr("number").Limit(int64(limit)).String(), func(r owedRow) owedRow { return r })
+	}
+	for _, row := range rows {
 		var e verification.Erasure
-		if e, err = r.entry(); err != nil {
+		if e, err = row.entry(); err != nil {
 			break
 		}
-		all = append(all, e)
+		r.Owed = append(r.Owed, e)
 	}
-	return all, pgerror.Translate("read what the ledger of erasures is owed", err)
-}
-
-// ErasuresNoted removes owed entries.
-func (s *Store) ErasuresNoted(ctx context.Context, numbers []int64) error {
-	return pgerror.Translate("remove what the ledger of erasures has", s.querier().exec(ctx, everyTenant, deleteOwed, numbers))
+	return []store.Record{r}, pgerror.Translate("read what the ledger of erasures is owed", err)
 }
 
 // ledgerRecords yields the mark with all that is owed.
 func (s *Store) ledgerRecords(ctx context.Context) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		mark, err := s.LedgerMark(ctx)
-		r := store.LedgerRecord{Mark: mark}
-		if mark.ID != "" && err == nil {
-			r.Owed, err = s.OwedErasures(ctx, 1<<31-1)
+		rows, err := s.ledgerRows(ctx, math.MaxInt32)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		if mark.ID != "" || err != nil {
-			yield(r, err)
+		for _, r := range rows {
+			yield(r, nil)
 		}
 	}
 }

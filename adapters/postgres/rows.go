@@ -27,6 +27,8 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 	switch {
 	case kind == store.RecordCopy:
 		return s.loadCopy(ctx)
+	case kind == store.RecordLedger:
+		return s.loadLedger(ctx)
 	case kind == store.RecordAccount:
 		a, err := s.accounts.get(ctx, key)
 		return store.AccountRecord{Account: a}, err
@@ -57,6 +59,8 @@ func (s *Store) Rows(ctx context.Context, q store.RowQuery) (p store.Page[store.
 		p.Data, err = listRows(ctx, s, of, "tenant_id", func(r tenantRow) store.Record { return store.TenantRecord{Tenant: r.tenant()} })
 	case q.Kind == store.RecordAccount:
 		p.Data, err = listRows(ctx, s, of, "client_id", func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} })
+	case q.Kind == store.RecordLedger:
+		p.Data, err = s.ledgerRows(ctx, q.Limit)
 	case q.Kind == store.RecordPass: // also one whose work is not queued yet
 		p.Data, err = listRows(ctx, s, "", "list", passRow.record)
 	default:
@@ -89,6 +93,9 @@ func (s *Store) Change(ctx context.Context, rows []store.Record) error {
 		return q.batch(ctx, tenantOfRows(rows), func(b *pgx.Batch) error { return s.queueRows(b, rows) })
 	}
 	if len(rows) == 1 {
+		if r, ok := rows[0].(store.LedgerRecord); ok {
+			return s.changeLedger(ctx, r)
+		}
 		return pgerror.Translate("save a row", save(ctx, s.querier()))
 	}
 	ctx, cancel := s.withTimeout(ctx)

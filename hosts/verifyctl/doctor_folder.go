@@ -34,7 +34,7 @@ func (s *session) examineFolder(ctx context.Context, folder datadir.Folder) []fi
 		return []finding{failed(check, pgerror.Explain(err).Error(), advice)}
 	}
 	found := []finding{ok(check, "the data can be read"), holding(folder, st.hosts), size(folder), room(st.hosts), disk(st.hosts)}
-	if _, err := checkLedger(ctx, folder, db.Store); err != nil {
+	if _, err := checkLedger(ctx, folder, db.tables()); err != nil {
 		found = append(found, failed("ledger of erasures", err.Error(), "look for the whole ledger before the host starts again, or before the store is restored"))
 	}
 	return append(found, s.judge(ctx, db, st)...)

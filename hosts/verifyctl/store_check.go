@@ -69,7 +69,7 @@ func (c storeCheck) ledger(ctx context.Context, s *session, known store.LedgerRe
 	if err := of.SaveRecords(ctx, []store.Record{known}); err != nil {
 		return err
 	}
-	entries, err := checkLedger(ctx, c.Dir, of)
+	entries, err := checkLedger(ctx, c.Dir, of.Tables)
 	if damaged := (*engine.LedgerError)(nil); errors.As(err, &damaged) {
 		s.note(damaged.Error() + "; no host starts on the folder: look for the whole ledger, or accept its state as the host says")
 		return errProblems
@@ -81,7 +81,7 @@ func (c storeCheck) ledger(ctx context.Context, s *session, known store.LedgerRe
 }
 
 // checkLedger compares the ledger of erasures in a folder with a store. A folder whose uploads are elsewhere has none.
-func checkLedger(ctx context.Context, folder datadir.Folder, of store.LedgerStore) (entries int64, err error) {
+func checkLedger(ctx context.Context, folder datadir.Folder, of store.Tables) (entries int64, err error) {
 	if _, err := os.Stat(folder.Documents()); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

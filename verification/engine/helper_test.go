@@ -30,13 +30,12 @@ type ports struct {
 	store.MeasureStore
 	store.RescreenStore
 	store.RetentionStore
-	store.LedgerStore
 	store.RowStore
 }
 
 // replace returns s, with other ports where change sets them.
 func replace(s store.Store, change func(*ports)) store.Store {
-	p := ports{s, s, s, s, s, s, s, s, s, s}
+	p := ports{s, s, s, s, s, s, s, s, s}
 	change(&p)
 	return p
 }

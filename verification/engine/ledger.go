@@ -80,7 +80,7 @@ func (e *Engine) openLedger(ctx context.Context) error {
 	if e.ports.Ledger == nil || e.erasures.opened.Load() {
 		return nil
 	}
-	mark, err := e.ports.Store.LedgerMark(ctx)
+	mark, err := tablesOf(e).LedgerMark(ctx)
 	if err == nil && mark.ID == "" {
 		_, err = e.checkLedger(ctx, "")
 	}
@@ -96,14 +96,14 @@ func (e *Engine) NoteErasures(ctx context.Context) error {
 	e.erasures.noting.Lock()
 	defer e.erasures.noting.Unlock()
 	for range owedRounds {
-		owed, err := e.ports.Store.OwedErasures(ctx, owedBatch)
+		owed, err := tablesOf(e).OwedErasures(ctx, owedBatch)
 		if err != nil || len(owed) == 0 {
 			return err
 		}
 		if err := e.ports.Ledger.NoteErasures(ctx, owed...); err != nil {
 			return err
 		}
-		if err := e.ports.Store.ErasuresNoted(ctx, numbersOf(owed)); err != nil {
+		if err := tablesOf(e).ErasuresNoted(ctx, numbersOf(owed)); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func numbersOf(entries []verification.Erasure) (numbers []int64) {
 
 // CheckLedger compares a ledger with a store, and changes nothing. It returns a LedgerError if the ledger is not whole,
 // and how many entries it has. A store without a mark has no ledger yet.
-func CheckLedger(ctx context.Context, s store.LedgerStore, l verification.ErasureLedger) (entries int64, err error) {
+func CheckLedger(ctx context.Context, s store.Tables, l verification.ErasureLedger) (entries int64, err error) {
 	mark, err := s.LedgerMark(ctx)
 	if err != nil || mark.ID == "" {
 		return 0, err
@@ -140,11 +140,11 @@ func (e *Engine) checkLedger(ctx context.Context, accept string) (mark store.Led
 }
 
 func (e *Engine) checkedLedger(ctx context.Context, accept string) (mark store.LedgerMark, err error) {
-	r, err := readLedger(ctx, e.ports.Store, e.ports.Ledger)
+	r, err := readLedger(ctx, tablesOf(e), e.ports.Ledger)
 	if damaged := (*LedgerError)(nil); errors.As(err, &damaged) && accept == damaged.Name && accept != "" {
 		e.log.WarnContext(ctx, "the ledger of erasures was accepted as it is", "problem", damaged.Problem)
 		if err = e.acceptLedger(ctx, r); err == nil {
-			r, err = readLedger(ctx, e.ports.Store, e.ports.Ledger)
+			r, err = readLedger(ctx, tablesOf(e), e.ports.Ledger)
 		}
 	}
 	if err != nil || e.ports.Ledger == nil {
@@ -167,7 +167,7 @@ func (e *Engine) checkedLedger(ctx context.Context, accept string) (mark store.L
 		mark.Last = max(mark.Last, r.all.end())
 	}
 	if mark != was {
-		if err := e.ports.Store.SaveLedgerMark(ctx, was, mark, owed); err != nil {
+		if err := tablesOf(e).SaveLedgerMark(ctx, was, mark, owed); err != nil {
 			return mark, err
 		}
 	}
@@ -248,7 +248,7 @@ func (r *ledgerReading) compare(e verification.Erasure) {
 }
 
 // readLedger reads the whole ledger and compares it with the store. It returns a LedgerError with what it has read.
-func readLedger(ctx context.Context, s store.LedgerStore, l verification.ErasureLedger) (*ledgerReading, error) {
+func readLedger(ctx context.Context, s store.Tables, l verification.ErasureLedger) (*ledgerReading, error) {
 	r := &ledgerReading{sums: map[int64][sha256.Size]byte{}}
 	var err error
 	if r.mark, err = s.LedgerMark(ctx); err != nil {
@@ -319,7 +319,7 @@ func (r *ledgerReading) problem(text string) *LedgerError {
 // aside. A ledger that has only entries of another installation becomes the ledger of the store.
 func (e *Engine) acceptLedger(ctx context.Context, r *ledgerReading) error {
 	if e.ports.Ledger == nil {
-		return e.ports.Store.SaveLedgerMark(ctx, r.mark, store.LedgerMark{}, nil)
+		return tablesOf(e).SaveLedgerMark(ctx, r.mark, store.LedgerMark{}, nil)
 	}
 	mark := r.mark
 	if r.own == 0 && r.foreign > 0 || mark.ID == "" {
@@ -338,7 +338,7 @@ func (e *Engine) acceptLedger(ctx context.Context, r *ledgerReading) error {
 	}); err != nil {
 		return err
 	}
-	owed, err := e.ports.Store.OwedErasures(ctx, maxOwed)
+	owed, err := tablesOf(e).OwedErasures(ctx, maxOwed)
 	if err != nil {
 		return err
 	}
@@ -370,8 +370,8 @@ func (e *Engine) acceptLedger(ctx context.Context, r *ledgerReading) error {
 		mark.Last++
 		owed[i].Ledger, owed[i].Number = mark.ID, mark.Last
 	}
-	if err := e.ports.Store.SaveLedgerMark(ctx, r.mark, mark, owed); err != nil {
+	if err := tablesOf(e).SaveLedgerMark(ctx, r.mark, mark, owed); err != nil {
 		return err
 	}
-	return e.ports.Store.ErasuresNoted(ctx, old)
+	return tablesOf(e).ErasuresNoted(ctx, old)
 }

@@ -163,7 +163,7 @@ func TestWhatTheLedgerIsOwedIsWrittenLater(t *testing.T) {
 	if at := k.Run(first).ErasedAt; !at.IsZero() {
 		t.Error("the redaction is complete although the ledger does not have it")
 	}
-	if _, err := engine.CheckLedger(t.Context(), k.Store, ledger); err != nil {
+	if _, err := engine.CheckLedger(t.Context(), k.Store.Tables, ledger); err != nil {
 		t.Errorf("what is owed is a gap: %v", err)
 	}
 	host := restored(t, k, backup(t, k.Store), ledger)

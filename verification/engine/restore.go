@@ -58,7 +58,7 @@ func (e *Engine) ApplyErasures(ctx context.Context, accept string) (applied Appl
 				return applied, err
 			}
 		}
-		if mark, err = e.ports.Store.LedgerMark(ctx); err != nil {
+		if mark, err = tablesOf(e).LedgerMark(ctx); err != nil {
 			return applied, err
 		}
 		if err := e.appliedTo(ctx, mark, min(last, from+applyWindow-1)); err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) entriesFrom(ctx context.Context, from, to int64) (all []verific
 
 // applyOnce applies an entry, unless another host has done so, and has the store remember it.
 func (e *Engine) applyOnce(ctx context.Context, entry verification.Erasure, applied *AppliedErasures) error {
-	mark, err := e.ports.Store.LedgerMark(ctx)
+	mark, err := tablesOf(e).LedgerMark(ctx)
 	if err != nil || mark.Applied >= entry.Number {
 		return err
 	}
@@ -116,11 +116,11 @@ func (e *Engine) appliedTo(ctx context.Context, was store.LedgerMark, number int
 	for attempt := 1; was.Applied < number; attempt++ {
 		mark := was
 		mark.Applied = number
-		err := e.ports.Store.SaveLedgerMark(ctx, was, mark, nil)
+		err := tablesOf(e).SaveLedgerMark(ctx, was, mark, nil)
 		if !errors.Is(err, verification.ErrConflict) || attempt == maxSaves {
 			return err
 		}
-		if was, err = e.ports.Store.LedgerMark(ctx); err != nil {
+		if was, err = tablesOf(e).LedgerMark(ctx); err != nil {
 			return err
 		}
 	}

@@ -189,10 +189,13 @@ func (r AuditRecord) row() (RecordKind, string) {
 }
 
 // LedgerRecord is the mark of the ledger of erasures, with all entries that the ledger is owed in the order of their
-// numbers. A store without a mark has none.
+// numbers. A store without a mark has none. RowStore.Change replaces the mark Was, and adds entries; it returns
+// ErrConflict if the stored mark is another one. With Noted, it only removes the entries with these numbers.
 type LedgerRecord struct {
-	Mark LedgerMark
-	Owed []verification.Erasure
+	Mark  LedgerMark
+	Owed  []verification.Erasure
+	Was   LedgerMark `json:",omitzero"`  // of a change; the zero value for no mark
+	Noted []int64    `json:",omitempty"` // of a change
 }
 
 func (r LedgerRecord) row() (RecordKind, string) { return RecordLedger, recordKey(r.Mark.ID) }

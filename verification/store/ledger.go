@@ -1,26 +1,8 @@
-// The port of the ledger of erasures, and the values that cross it.
+// What a store knows of the ledger of erasures.
 
 package store
 
-import (
-	"context"
-
-	"github.com/verifyd/verifyd/verification"
-)
-
-// LedgerStore keeps what the store knows of the ledger of erasures: see verification.ErasureLedger. Commit.Erasure
-// gives the numbers.
-type LedgerStore interface {
-	// LedgerMark returns the mark; the zero value until one was saved.
-	LedgerMark(ctx context.Context) (LedgerMark, error)
-	// SaveLedgerMark replaces the mark was by another one, and adds entries to those that the ledger is owed, all or
-	// nothing. It returns ErrConflict if the stored mark is not was.
-	SaveLedgerMark(ctx context.Context, was, mark LedgerMark, owed []verification.Erasure) error
-	// OwedErasures returns the entries that the ledger is owed, in the order of their numbers; at most limit.
-	OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error)
-	// ErasuresNoted says that the ledger has the entries with these numbers: it is owed them no more.
-	ErasuresNoted(ctx context.Context, numbers []int64) error
-}
+import "github.com/verifyd/verifyd/verification"
 
 // LedgerMark says how far the store and the ledger of erasures have come with each other.
 type LedgerMark struct {
@@ -32,7 +14,7 @@ type LedgerMark struct {
 	Applied int64
 }
 
-// LedgerChanged returns the ErrConflict of a LedgerStore whose mark is not the one that was given.
+// LedgerChanged returns the ErrConflict of a store whose mark is not the one that was given.
 func LedgerChanged() error {
 	return verification.Conflict("ledger of erasures", "another host has changed the mark of the ledger")
 }

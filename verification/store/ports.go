@@ -21,7 +21,6 @@ type Store interface { //nolint:interfacebloat // the ports are small; this is a
 	RowStore
 	SetupStore
 	RetentionStore
-	LedgerStore
 	AuditStore
 }
 

@@ -15,12 +15,13 @@ import (
 // [Tables] says what the rows mean. The logo of a TenantRecord has its content only from Row with RecordLogo.
 type RowStore interface {
 	// Row returns the row of a kind with a key, or ErrNotFound. Passes are returned by Rows only, and an unfinished copy by Row only.
+	// The key of the ledger of erasures is empty here, and its row has no entries.
 	Row(ctx context.Context, kind RecordKind, key string) (Record, error)
 	// Rows returns the rows that a query selects.
 	Rows(ctx context.Context, q RowQuery) (Page[Record], error)
 	// Change saves rows of different keys, each in place of the one with its kind and key, all or nothing. It keeps
-	// what Changed returns, or returns its error. A delivery, an idempotency key and a pass are changed alone. What
-	// is kept of a key depends on the stored one, see IdempotencyKeyRecord.
+	// what Changed returns, or returns its error. A delivery, an idempotency key, a pass and the ledger are changed
+	// alone. What is kept of a key or the ledger depends on the stored one, see IdempotencyKeyRecord and LedgerRecord.
 	Change(ctx context.Context, rows []Record) error
 }
 
@@ -30,16 +31,17 @@ type RowQuery struct {
 	Tenant verification.TenantID // of which TenantOf is the tenant; empty for every one, but of deliveries
 	// State selects deliveries in a state; empty for every state. They are returned in pages, in the order of
 	// NewerDelivery, with the number of all matches. Of other kinds all rows are returned, in the order of their keys.
+	// The ledger of erasures has at most Limit entries.
 	State rules.DeliveryState
 	PageQuery
 }
 
-// TenantOf returns the tenant of a row; empty for a pass and an unfinished copy.
+// TenantOf returns the tenant of a row; empty for a pass, an unfinished copy and the ledger of erasures.
 func TenantOf(row Record) verification.TenantID {
 	switch r := row.(type) {
 	case AccountRecord:
 		return r.Account.Tenant
-	case PassRecord:
+	case PassRecord, LedgerRecord:
 		return ""
 	}
 	tenant, _, _ := strings.Cut(KeyOf(row), KeySeparator)
@@ -65,7 +67,7 @@ func Changed(kept, row Record) (Record, error) {
 	case AccountRecord:
 		r.Account.PreviousUntil = r.Account.PreviousUntil.Truncate(time.Microsecond)
 		return r, nil
-	case DeliveryRecord, IdempotencyKeyRecord, PassRecord:
+	case DeliveryRecord, IdempotencyKeyRecord, PassRecord, LedgerRecord:
 		return nil, verification.Invalid("rows", "rows of this kind are changed alone")
 	}
 	return row, nil
@@ -114,7 +116,7 @@ func rowDecoders() map[RecordKind]func(decode func(into any) error) (Record, err
 	return map[RecordKind]func(func(into any) error) (Record, error){
 		RecordTenant: decodeRow[TenantRecord], RecordAccount: decodeRow[AccountRecord], RecordRetentionMark: decodeRow[RetentionMarkRecord],
 		RecordDelivery: decodeRow[DeliveryRecord], RecordIdempotencyKey: decodeRow[IdempotencyKeyRecord], RecordPass: decodeRow[PassRecord],
-		RecordCopy: decodeRow[UnfinishedCopyRecord],
+		RecordCopy: decodeRow[UnfinishedCopyRecord], RecordLedger: decodeRow[LedgerRecord],
 	}
 }
 

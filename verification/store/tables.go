@@ -173,6 +173,40 @@ func (t Tables) SetUnfinishedCopy(ctx context.Context, source string) error {
 	return t.Change(ctx, []Record{UnfinishedCopyRecord{source}})
 }
 
+// LedgerMark returns the mark of the ledger of erasures; the zero value until one was saved.
+func (t Tables) LedgerMark(ctx context.Context) (LedgerMark, error) {
+	r, err := rowOf[LedgerRecord](ctx, t, RecordLedger, "", "ledger of erasures")
+	if errors.Is(err, verification.ErrNotFound) {
+		err = nil
+	}
+	return r.Mark, err
+}
+
+// SaveLedgerMark replaces the mark was by another one, and adds entries to those that the ledger is owed, all or
+// nothing. It returns ErrConflict if the stored mark is not was.
+func (t Tables) SaveLedgerMark(ctx context.Context, was, mark LedgerMark, owed []verification.Erasure) error {
+	return t.Change(ctx, []Record{LedgerRecord{Was: was, Mark: mark, Owed: owed}})
+}
+
+// OwedErasures returns the entries that the ledger is owed, in the order of their numbers; at most limit. Commit.Erasure
+// gives the numbers.
+func (t Tables) OwedErasures(ctx context.Context, limit int) (owed []verification.Erasure, err error) {
+	q := RowQuery{Kind: RecordLedger, PageQuery: PageQuery{Limit: limit}}
+	p, err := pageOf(ctx, t, q, func(r LedgerRecord) []verification.Erasure { return r.Owed })
+	for _, entries := range p.Data {
+		owed = append(owed, entries...)
+	}
+	return owed, err
+}
+
+// ErasuresNoted says that the ledger has the entries with these numbers: it is owed them no more.
+func (t Tables) ErasuresNoted(ctx context.Context, numbers []int64) error {
+	if len(numbers) == 0 {
+		return ctx.Err()
+	}
+	return t.Change(ctx, []Record{LedgerRecord{Noted: numbers}})
+}
+
 // pageOf returns the rows that a query selects by their type.
 func pageOf[R Record, T any](ctx context.Context, t Tables, q RowQuery, convert func(R) T) (Page[T], error) {
 	rows, err := t.Rows(ctx, q)

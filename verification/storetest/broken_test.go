@@ -37,7 +37,6 @@ type broken struct {
 	*mock.MeasureStoreMock
 	*mock.RescreenStoreMock
 	*mock.RetentionStoreMock
-	*mock.LedgerStoreMock
 	*mock.RowStoreMock
 	*mock.CopyStoreMock
 }
@@ -76,9 +75,6 @@ func (s stores) broken(change breakage) *broken {
 		&mock.RescreenStoreMock{HoldPassFunc: s.HoldPass},
 		&mock.RetentionStoreMock{
 			StartedRunsFunc: s.StartedRuns, ForgetFunc: s.Forget,
-		},
-		&mock.LedgerStoreMock{
-			LedgerMarkFunc: s.LedgerMark, SaveLedgerMarkFunc: s.SaveLedgerMark, OwedErasuresFunc: s.OwedErasures, ErasuresNotedFunc: s.ErasuresNoted,
 		},
 		&mock.RowStoreMock{RowFunc: s.Row, RowsFunc: s.Rows, ChangeFunc: s.Change},
 		&mock.CopyStoreMock{

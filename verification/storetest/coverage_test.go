@@ -128,10 +128,6 @@ func savedByClauses(t *testing.T) fields {
 		for _, call := range b.ChangeCalls() {
 			saved.see(reflect.ValueOf(call.Rows))
 		}
-		for _, call := range b.SaveLedgerMarkCalls() {
-			saved.see(reflect.ValueOf(call.Mark))
-			saved.see(reflect.ValueOf(call.Owed))
-		}
 		for _, call := range b.ForgetCalls() {
 			saved.see(reflect.ValueOf(call.Before))
 		}

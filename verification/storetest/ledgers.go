@@ -11,7 +11,7 @@ import (
 
 func ledgers() []clause {
 	const (
-		marks = "LedgerStore.SaveLedgerMark: "
+		marks = "Tables.SaveLedgerMark: "
 		owes  = "Commit.Erasure: is owed to the ledger of erasures, with the number after LedgerMark.Last"
 	)
 	return []clause{
@@ -21,7 +21,7 @@ func ledgers() []clause {
 		{"each append owes the ledger an entry with a number", owes, appendsOwe},
 		{"a position that lags does not grow", "LedgerMark.Applied: grows with Last if both are equal", positionLags},
 		{"a refused append owes the ledger nothing", "RunStore.Append: applies the commit c, all or nothing", refusedOwesNothing},
-		{"what the ledger has is owed no more", "LedgerStore.ErasuresNoted: it is owed them no more", notedIsOwedNoMore},
+		{"what the ledger has is owed no more", "Tables.ErasuresNoted: it is owed them no more", notedIsOwedNoMore},
 	}
 }
 
@@ -34,18 +34,18 @@ func erasure(s history, kind verification.ErasureKind) *verification.Erasure {
 
 // ledgerMark saves a mark in place of another one.
 func (t *trial) ledgerMark(was, mark store.LedgerMark, owed ...verification.Erasure) {
-	t.ok("SaveLedgerMark", t.store.SaveLedgerMark(t.ctx, was, mark, owed))
+	t.ok("SaveLedgerMark", t.tables.SaveLedgerMark(t.ctx, was, mark, owed))
 }
 
 func (t *trial) hasLedgerMark(want store.LedgerMark) {
-	got, err := t.store.LedgerMark(t.ctx)
+	got, err := t.tables.LedgerMark(t.ctx)
 	t.ok("LedgerMark", err)
 	same(t, "the mark of the ledger", got, want)
 }
 
 // owes ends the clause unless the ledger is owed the entries with these numbers.
 func (t *trial) owes(limit int, first int64, want ...*verification.Erasure) {
-	got, err := t.store.OwedErasures(t.ctx, limit)
+	got, err := t.tables.OwedErasures(t.ctx, limit)
 	t.ok("OwedErasures", err)
 	var all []verification.Erasure
 	for i, e := range want {
@@ -90,7 +90,7 @@ func ledgerMarkStays(t *trial) {
 				continue
 			}
 			owed := []verification.Erasure{{Ledger: ledgerID, Number: 9, Kind: verification.ErasureOpened}}
-			t.refused("SaveLedgerMark in place of another mark", t.store.SaveLedgerMark(t.ctx, was, mark, owed), verification.ErrConflict)
+			t.refused("SaveLedgerMark in place of another mark", t.tables.SaveLedgerMark(t.ctx, was, mark, owed), verification.ErrConflict)
 		}
 	}
 	t.hasLedgerMark(first)
@@ -159,9 +159,9 @@ func notedIsOwedNoMore(t *trial) {
 		all = append(all, c.Erasure)
 	}
 	t.owes(3, 2, all[:3]...)
-	t.ok("ErasuresNoted", t.store.ErasuresNoted(t.ctx, []int64{2, 3, 99}))
+	t.ok("ErasuresNoted", t.tables.ErasuresNoted(t.ctx, []int64{2, 3, 99}))
 	t.owes(9, 4, all[2:]...)
-	t.ok("ErasuresNoted", t.store.ErasuresNoted(t.ctx, []int64{4, 5, 6}))
+	t.ok("ErasuresNoted", t.tables.ErasuresNoted(t.ctx, []int64{4, 5, 6}))
 	t.owes(9, 0)
 	t.hasLedgerMark(store.LedgerMark{ID: ledgerID, Last: 6, Applied: 6})
 }

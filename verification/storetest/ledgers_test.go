@@ -22,10 +22,24 @@ func owing(change func(c *store.Commit)) breakage {
 func ledgerBreaches() []breach {
 	marking := func(change func(m *store.LedgerMark)) breakage {
 		return func(b *broken, sound stores) {
-			b.LedgerMarkFunc = func(ctx context.Context) (store.LedgerMark, error) {
-				m, err := sound.LedgerMark(ctx)
-				change(&m)
-				return m, err
+			b.RowFunc = func(ctx context.Context, kind store.RecordKind, key string) (store.Record, error) {
+				r, err := sound.Row(ctx, kind, key)
+				if l, ok := r.(store.LedgerRecord); ok {
+					change(&l.Mark)
+					r = l
+				}
+				return r, err
+			}
+		}
+	}
+	changing := func(change func(ctx context.Context, sound stores, r *store.LedgerRecord)) breakage {
+		return func(b *broken, sound stores) {
+			b.ChangeFunc = func(ctx context.Context, rows []store.Record) error {
+				if r, ok := rows[0].(store.LedgerRecord); ok {
+					change(ctx, sound, &r)
+					rows = []store.Record{r}
+				}
+				return sound.Change(ctx, rows)
 			}
 		}
 	}
@@ -37,17 +51,10 @@ func ledgerBreaches() []breach {
 			}
 		}},
 		{"the mark of the ledger is returned as it was saved", "it has 32 bits", marking(func(m *store.LedgerMark) { m.Last = int64(int32(m.Last)) })},
-		{"the mark of the ledger is returned as it was saved", "it owes nothing", func(b *broken, sound stores) {
-			b.SaveLedgerMarkFunc = func(ctx context.Context, was, mark store.LedgerMark, _ []verification.Erasure) error {
-				return sound.SaveLedgerMark(ctx, was, mark, nil)
-			}
-		}},
-		{"a mark of the ledger that has changed stays", "it is replaced", func(b *broken, sound stores) {
-			b.SaveLedgerMarkFunc = func(ctx context.Context, _, mark store.LedgerMark, owed []verification.Erasure) error {
-				was, _ := sound.LedgerMark(ctx)
-				return sound.SaveLedgerMark(ctx, was, mark, owed)
-			}
-		}},
+		{"the mark of the ledger is returned as it was saved", "it owes nothing", changing(func(_ context.Context, _ stores, r *store.LedgerRecord) { r.Owed = nil })},
+		{"a mark of the ledger that has changed stays", "it is replaced", changing(func(ctx context.Context, sound stores, r *store.LedgerRecord) {
+			r.Was, _ = sound.LedgerMark(ctx)
+		})},
 		{"each append owes the ledger an entry with a number", "a deletion does not", owing(func(c *store.Commit) {
 			if c.Delete {
 				c.Erasure = nil
@@ -76,14 +83,15 @@ func ledgerBreaches() []breach {
 				return err
 			}
 		}},
-		{"what the ledger has is owed no more", "all is owed no more", func(b *broken, sound stores) {
-			b.ErasuresNotedFunc = func(ctx context.Context, numbers []int64) error {
-				return sound.ErasuresNoted(ctx, append(numbers, 4, 5, 6))
+		{"what the ledger has is owed no more", "all is owed no more", changing(func(_ context.Context, _ stores, r *store.LedgerRecord) {
+			if len(r.Noted) > 0 {
+				r.Noted = append(r.Noted, 4, 5, 6)
 			}
-		}},
+		})},
 		{"what the ledger has is owed no more", "the limit is ignored", func(b *broken, sound stores) {
-			b.OwedErasuresFunc = func(ctx context.Context, _ int) ([]verification.Erasure, error) {
-				return sound.OwedErasures(ctx, 100)
+			b.RowsFunc = func(ctx context.Context, q store.RowQuery) (store.Page[store.Record], error) {
+				q.Limit = 100
+				return sound.Rows(ctx, q)
 			}
 		}},
 	}

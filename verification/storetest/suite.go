@@ -63,7 +63,7 @@ func Some(t *testing.T, fresh func(t *testing.T) Ports) {
 		{"measures", runnable && given.MeasureStore != nil, measures()},
 		{"re-screening", runnable && given.WorkQueue != nil && given.RescreenStore != nil && given.RowStore != nil, rescreens()},
 		{"retention", runnable && given.RetentionStore != nil && given.MeasureStore != nil && given.RowStore != nil, retention()},
-		{"ledger of erasures", runnable && given.LedgerStore != nil, ledgers()},
+		{"ledger of erasures", runnable && given.RowStore != nil, ledgers()},
 		{"copies", given.CopyStore != nil, copies()},
 	} {
 		if suite.given {
@@ -105,7 +105,6 @@ type Ports struct {
 	store.MeasureStore
 	store.RescreenStore
 	store.RetentionStore
-	store.LedgerStore
 	store.RowStore
 	store.CopyStore
 }
@@ -114,7 +113,7 @@ func portsOf(s store.Store) Ports {
 	copied, _ := s.(store.CopyStore)
 	return Ports{
 		RunStore: s, WorkQueue: s, WorkflowStore: s, SetupStore: s, AuditStore: s,
-		MeasureStore: s, RescreenStore: s, RetentionStore: s, LedgerStore: s, RowStore: s, CopyStore: copied,
+		MeasureStore: s, RescreenStore: s, RetentionStore: s, RowStore: s, CopyStore: copied,
 	}
 }
 

@@ -101,26 +101,6 @@ func (c *Client) Forget(ctx context.Context, before store.Ages, limit int) (int,
 	return one[int](ctx, c, "Forget", before, limit)
 }
 
-// LedgerMark implements Ports.
-func (c *Client) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
-	return one[store.LedgerMark](ctx, c, "LedgerMark")
-}
-
-// SaveLedgerMark implements Ports.
-func (c *Client) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
-	return c.call(ctx, "SaveLedgerMark", nil, was, mark, owed)
-}
-
-// OwedErasures implements Ports.
-func (c *Client) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
-	return one[[]verification.Erasure](ctx, c, "OwedErasures", limit)
-}
-
-// ErasuresNoted implements Ports.
-func (c *Client) ErasuresNoted(ctx context.Context, numbers []int64) error {
-	return c.call(ctx, "ErasuresNoted", nil, numbers)
-}
-
 // Workflow implements Ports.
 func (c *Client) Workflow(ctx context.Context, t verification.TenantID, id verification.WorkflowID) (workflow.Workflow, error) {
 	return one[workflow.Workflow](ctx, c, "Workflow", t, id)

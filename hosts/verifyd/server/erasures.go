@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -87,7 +88,7 @@ func (h *host) noteErasures(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
 	err := h.engine.NoteErasures(ctx)
-	owed, counted := h.storage.OwedErasures(ctx, ledgerCount)
+	owed, counted := store.Tables{RowStore: h.storage}.OwedErasures(ctx, ledgerCount)
 	if counted == nil {
 		h.ledger.owed.Store(int64(len(owed)))
 	}
@@ -96,7 +97,7 @@ func (h *host) noteErasures(ctx context.Context) error {
 
 // checkLedger notes what is wrong with the ledger for the doctor.
 func (h *host) checkLedger(ctx context.Context) error {
-	_, err := engine.CheckLedger(ctx, h.storage, h.opened.ledger)
+	_, err := engine.CheckLedger(ctx, store.Tables{RowStore: h.storage}, h.opened.ledger)
 	text := ""
 	if damaged := (*engine.LedgerError)(nil); errors.As(err, &damaged) {
 		text = damaged.Problem

@@ -198,13 +198,3 @@ func (s *Store) AppendAudit(ctx context.Context, entries []store.AuditEntry) err
 
 // forgetWait bounds how long Forget waits for a snapshot.
 const forgetWait = 5 * time.Second
-
-// SaveLedgerMark implements store.LedgerStore.
-func (s *Store) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
-	return s.record(kindLedgerMark, ledgerMarked{was, mark, owed}, func() error { return s.memory.SaveLedgerMark(ctx, was, mark, owed) })
-}
-
-// ErasuresNoted implements store.LedgerStore.
-func (s *Store) ErasuresNoted(ctx context.Context, numbers []int64) error {
-	return s.record(kindNoted, noted{numbers}, func() error { return s.memory.ErasuresNoted(ctx, numbers) })
-}

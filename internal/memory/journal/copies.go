@@ -81,7 +81,6 @@ type recordSaved struct {
 	Run      *runSaved             `json:"run"`
 	Measure  *store.MeasureRecord  `json:"measure"`
 	Audit    *store.AuditEntry     `json:"audit"`
-	Ledger   *store.LedgerRecord   `json:"ledger"`
 
 	// Builds before Row saved rows so.
 	Tenant         *verification.Tenant        `json:"tenant"`
@@ -90,6 +89,7 @@ type recordSaved struct {
 	IdempotencyKey *store.IdempotencyKeyRecord `json:"idempotency_key"`
 	Delivery       *store.DeliveryRecord       `json:"delivery"`
 	Pass           *store.RescreenPass         `json:"pass"`
+	Ledger         *store.LedgerRecord         `json:"ledger"`
 }
 
 // rowSaved is a row of a small table. Its JSON has its kind as the name.
@@ -197,8 +197,6 @@ func newRecordSaved(r store.Record) (saved recordSaved, err error) {
 		saved.Measure = &r
 	case store.AuditRecord:
 		saved.Audit = &r.Entry
-	case store.LedgerRecord:
-		saved.Ledger = &r
 	default:
 		err = fmt.Errorf("journal: unknown record %T", r)
 	}

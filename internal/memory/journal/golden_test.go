@@ -77,7 +77,7 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 		if compared := sameReads(t, n, m, s); compared < 40 {
 			t.Errorf("%s: %d reads were compared, want all", name, compared)
 		}
-		if diff := cmp.Diff(ledgerOf(t, m), ledgerOf(t, s)); diff != "" {
+		if diff := cmp.Diff(ledgerOf(t, m.Tables), ledgerOf(t, s.Tables)); diff != "" {
 			t.Errorf("%s: what the store knows of the ledger (-want +got):\n%s", name, diff)
 		}
 		files, err := os.ReadDir(stored)
@@ -115,7 +115,7 @@ func callsOfBlocks(ctx context.Context, s store.Store) error {
 }
 
 // ledgerOf returns the mark of the ledger of erasures, and what the ledger is owed.
-func ledgerOf(t *testing.T, s store.LedgerStore) []any {
+func ledgerOf(t *testing.T, s store.Tables) []any {
 	t.Helper()
 	mark, failed := s.LedgerMark(t.Context())
 	owed, err := s.OwedErasures(t.Context(), 100)
@@ -134,7 +134,7 @@ func callsOfLedger(ctx context.Context, s store.Store) error {
 	opened := verification.Erasure{Ledger: ledger, Number: 3, Through: 4, Kind: verification.ErasureOpened, At: start(), StartedAt: start()}
 	failed := []error{
 		callsOfV2(ctx, s),
-		s.SaveLedgerMark(ctx, store.LedgerMark{}, store.LedgerMark{ID: ledger, Last: 4, Applied: 4}, []verification.Erasure{opened}),
+		store.Tables{RowStore: s}.SaveLedgerMark(ctx, store.LedgerMark{}, store.LedgerMark{ID: ledger, Last: 4, Applied: 4}, []verification.Erasure{opened}),
 		store.Tables{RowStore: s}.SaveRetentionMark(ctx, store.RetentionMark{
 			Tenant: tenant, Workflow: theWorkflow, Policy: verification.Retention{RedactAfterDays: 30, From: verification.RetentionFromStart},
 			Keyed: store.StartedPosition{StartedAt: start(), Run: runID(1)}, KeyForm: 2, KeysDone: true,
@@ -147,7 +147,7 @@ func callsOfLedger(ctx context.Context, s store.Store) error {
 		c.Erasure = owed(n)
 		failed = append(failed, s.Append(ctx, tenant, runID(n), 0, c))
 	}
-	return errors.Join(append(failed, s.ErasuresNoted(ctx, []int64{3, 6}))...)
+	return errors.Join(append(failed, store.Tables{RowStore: s}.ErasuresNoted(ctx, []int64{3, 6}))...)
 }
 
 func writeGolden(t *testing.T, dir string, write func(context.Context, *journal.Store) error) {

@@ -83,13 +83,3 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 func (s *Store) Backlog(ctx context.Context, now time.Time, grace time.Duration) (memstore.Backlog, error) {
 	return read(ctx, s, func() (memstore.Backlog, error) { return s.memory.Backlog(now, grace), ctx.Err() })
 }
-
-// LedgerMark implements store.LedgerStore.
-func (s *Store) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
-	return read(ctx, s, func() (store.LedgerMark, error) { return s.memory.LedgerMark(ctx) })
-}
-
-// OwedErasures implements store.LedgerStore.
-func (s *Store) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
-	return read(ctx, s, func() ([]verification.Erasure, error) { return s.memory.OwedErasures(ctx, limit) })
-}

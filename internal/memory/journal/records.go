@@ -446,7 +446,7 @@ func (r setupSaved) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveSetup(ctx, set)
 }
 
-// ledgerMarked is a call of SaveLedgerMark.
+// ledgerMarked is a call of SaveLedgerMark, as builds recorded it before the ledger was a row.
 type ledgerMarked struct {
 	Was  store.LedgerMark       `json:"was"`
 	Mark store.LedgerMark       `json:"mark"`
@@ -457,7 +457,7 @@ func (r ledgerMarked) apply(ctx context.Context, m *memstore.Store) error {
 	return m.SaveLedgerMark(ctx, r.Was, r.Mark, r.Owed)
 }
 
-// noted is a call of ErasuresNoted.
+// noted is a call of ErasuresNoted, as builds recorded it before the ledger was a row.
 type noted struct {
 	Numbers []int64 `json:"numbers"`
 }

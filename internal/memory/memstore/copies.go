@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 
@@ -67,7 +68,7 @@ func (s *Store) Records(ctx context.Context, kind store.RecordKind) records {
 			})
 		},
 		store.RecordAudit:  func() records { return s.auditRecords(ctx) },
-		store.RecordLedger: func() records { return yieldAll(s.ledger.records(), ctx.Err()) },
+		store.RecordLedger: func() records { return yieldAll(s.ledger.records(math.MaxInt), ctx.Err()) },
 	}[kind]
 	switch {
 	case isTable:

@@ -4,6 +4,7 @@ package memstore
 
 import (
 	"iter"
+	"math"
 
 	"github.com/tidwall/btree"
 
@@ -56,7 +57,7 @@ func NewDump(s *Store) (*Dump, error) {
 	addRows(d, &s.workflows.table, workflowRecord)
 	addRows(d, &s.rescreens.table, func(_ string, p store.RescreenPass) store.Record { return store.PassRecord{Pass: p} })
 	addRows(d, &s.rows, rowRecord)
-	d.records = append(append(d.records, s.keys.records()...), s.ledger.records()...)
+	d.records = append(append(d.records, s.keys.records()...), s.ledger.records(math.MaxInt)...)
 	for t, data := range s.tenantsWithRuns() {
 		d.add(t, data)
 	}

@@ -3,6 +3,7 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -18,48 +19,27 @@ type ledger struct {
 	owed []verification.Erasure
 }
 
-// LedgerMark returns the mark.
-func (s *Store) LedgerMark(ctx context.Context) (store.LedgerMark, error) {
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	return s.ledger.mark, ctx.Err()
-}
-
-// SaveLedgerMark replaces the mark was by another one, and adds owed entries.
-func (s *Store) SaveLedgerMark(ctx context.Context, was, mark store.LedgerMark, owed []verification.Erasure) error {
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if s.ledger.mark != was {
+// changeLedger replaces the mark and adds owed entries, or removes owed entries.
+func (s *Store) changeLedger(ctx context.Context, r store.LedgerRecord) error {
+	l := &s.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(r.Noted) > 0:
+		noted := map[int64]bool{}
+		for _, n := range r.Noted {
+			noted[n] = true
+		}
+		l.owed = slices.DeleteFunc(l.owed, func(e verification.Erasure) bool { return noted[e.Number] })
+		return nil
+	case l.mark != r.Was:
 		return store.LedgerChanged()
 	}
-	s.ledger.mark = mark
-	s.ledger.owed = append(s.ledger.owed, owed...)
-	slices.SortFunc(s.ledger.owed, func(a, b verification.Erasure) int { return int(a.Number - b.Number) })
-	return nil
-}
-
-// OwedErasures returns the entries that the ledger is owed.
-func (s *Store) OwedErasures(ctx context.Context, limit int) ([]verification.Erasure, error) {
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	return slices.Clone(s.ledger.owed[:min(limit, len(s.ledger.owed))]), ctx.Err()
-}
-
-// ErasuresNoted removes owed entries.
-func (s *Store) ErasuresNoted(ctx context.Context, numbers []int64) error {
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	noted := map[int64]bool{}
-	for _, n := range numbers {
-		noted[n] = true
-	}
-	s.ledger.owed = slices.DeleteFunc(s.ledger.owed, func(e verification.Erasure) bool { return noted[e.Number] })
+	l.mark = r.Mark
+	l.owed = append(l.owed, r.Owed...)
+	slices.SortFunc(l.owed, func(a, b verification.Erasure) int { return cmp.Compare(a.Number, b.Number) })
 	return nil
 }
 
@@ -79,14 +59,14 @@ func (l *ledger) owe(e *verification.Erasure) {
 	l.owed = append(l.owed, given)
 }
 
-// records returns the record of the ledger; none without a mark.
-func (l *ledger) records() []store.Record {
+// records returns the record of the ledger with at most limit entries; none without a mark.
+func (l *ledger) records(limit int) []store.Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mark.ID == "" {
 		return nil
 	}
-	return []store.Record{store.LedgerRecord{Mark: l.mark, Owed: slices.Clone(l.owed)}}
+	return []store.Record{store.LedgerRecord{Mark: l.mark, Owed: slices.Clone(l.owed[:min(limit, len(l.owed))])}}
 }
 
 func (l *ledger) save(r store.LedgerRecord) {

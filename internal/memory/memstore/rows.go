@@ -28,6 +28,10 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 	parts := append(strings.SplitN(key, store.KeySeparator, 3), "", "", "")
 	tenant := verification.TenantID(parts[0])
 	switch kind { //nolint:exhaustive // all others are in one table
+	case store.RecordLedger:
+		for _, r := range s.ledger.records(0) {
+			return r, ctx.Err()
+		}
 	case store.RecordLogo:
 		return s.rows.get(ctx, rowKey{store.RecordTenant, key}, string(kind))
 	case store.RecordIdempotencyKey:
@@ -47,6 +51,10 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 func (s *Store) Rows(ctx context.Context, q store.RowQuery) (p store.Page[store.Record], err error) {
 	if q.Kind == store.RecordDelivery {
 		return s.listDeliveries(ctx, q)
+	}
+	if q.Kind == store.RecordLedger {
+		p.Data = s.ledger.records(q.Limit)
+		return p, ctx.Err()
 	}
 	for r, err := range s.Records(ctx, q.Kind) {
 		if err != nil {
@@ -88,6 +96,8 @@ func (s *Store) Change(ctx context.Context, rows []store.Record) error {
 			return s.changeKey(ctx, r)
 		case store.PassRecord:
 			return s.savePass(ctx, r.Pass)
+		case store.LedgerRecord:
+			return s.changeLedger(ctx, r)
 		}
 	}
 	return s.rows.change(ctx, func(kept map[rowKey]store.Record) error {

@@ -5,4 +5,4 @@ package mock
 //go:generate go tool -modfile=../../tools/go.mod moq -rm -out ports_moq.go -pkg mock ../../../verification Clock Provider CallbackReceiver CallLimiter DocumentStore
 //go:generate go tool -modfile=../../tools/go.mod moq -rm -out report_moq.go -pkg mock ../../../verification/report Printer:ReportPrinterMock
 //go:generate go tool -modfile=../../tools/go.mod moq -rm -out rules_moq.go -pkg mock ../../../verification/rules Notifier
-//go:generate go tool -modfile=../../tools/go.mod moq -rm -out store_moq.go -pkg mock ../../../verification/store RunStore WorkQueue WorkflowStore SetupStore AuditStore MeasureStore RescreenStore RetentionStore LedgerStore RowStore CopyStore
+//go:generate go tool -modfile=../../tools/go.mod moq -rm -out store_moq.go -pkg mock ../../../verification/store RunStore WorkQueue WorkflowStore SetupStore AuditStore MeasureStore RescreenStore RetentionStore RowStore CopyStore
