@@ -44,7 +44,9 @@ func Decide(p workflow.Program, r Run, c Command, now time.Time) ([]Event, Run, 
 			d.events = append(d.events, e)
 			d.run.evolve(e)
 		}
-		err = d.decide(c)
+		if err = d.decide(c); err == nil && d.goes {
+			d.goTo(d.next)
+		}
 	})
 	if err != nil {
 		return nil, r, err
@@ -59,7 +61,12 @@ type decision struct {
 	now     time.Time
 	today   time.Time // now in the zone of the tenant
 	events  []Event
+	next    verification.NodeID // where the run goes on after the command, if goes is set
+	goes    bool
 }
+
+// goesTo says where the run goes on once the command is decided.
+func goesTo(d *decision, id verification.NodeID) { d.next, d.goes = id, true }
 
 func (d *decision) decide(c Command) error {
 	if _, begins := c.(Start); !begins && d.run.Seq == 0 {
@@ -168,7 +175,7 @@ func (d *decision) start(c Start) error {
 		ReviewDueMinutes: def.ReviewDueMinutes, FourEyes: def.FourEyes,
 		ReviewDueSoon: slices.Contains(def.Notify, workflow.NoticeReviewDueSoon),
 	})
-	d.goTo(def.Start)
+	goesTo(d, def.Start)
 	return nil
 }
 
@@ -397,7 +404,7 @@ func (d *decision) submit(c Submit) error {
 		d.settled(w.Node)
 		return nil
 	}
-	d.goTo(to)
+	goesTo(d, to)
 	return nil
 }
 

@@ -64,14 +64,14 @@ func (d *decision) result(c RecordResult) {
 		d.redirect(c, n)
 	case verification.OutcomePassed:
 		if d.answered(c, StepPassed, n.Next) {
-			d.goTo(n.Next)
+			goesTo(d, n.Next)
 		}
 	case verification.OutcomeFailed:
 		to, ok := n.Leads(n.OnFailed)
 		switch {
 		case !d.answered(c, StepFailed, to):
 		case ok:
-			d.goTo(to)
+			goesTo(d, to)
 		default:
 			d.add(Failed{Node: c.Node, Error: notPassed(n.CheckKey(c.Node))})
 		}
@@ -206,7 +206,7 @@ func (d *decision) instead(id verification.NodeID, n workflow.Node) {
 	case !alone(id):
 		d.settled(id)
 	case ok:
-		d.goTo(to)
+		goesTo(d, to)
 	default:
 		d.add(Failed{Node: id, Error: unanswered(n.CheckKey(id))})
 	}

@@ -200,7 +200,7 @@ func (d *decision) settled(step verification.NodeID) {
 		return
 	}
 	if next, ok := d.leaveGroup(node, n); ok {
-		d.goTo(next)
+		goesTo(d, next)
 	}
 }
 

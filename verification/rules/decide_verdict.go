@@ -121,7 +121,7 @@ func (d *decision) verdict(c GiveVerdict) error {
 		if c.Decision == DecisionReject && n.OnReject != "" {
 			to = n.OnReject
 		}
-		d.goTo(to)
+		goesTo(d, to)
 	}
 	return nil
 }
