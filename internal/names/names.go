@@ -48,6 +48,7 @@ type Comparer struct {
 	tables  *tables
 	sounds  *sounds
 	weights weights
+	rules   rules
 	// known has the tokens so far, by what they were made from; nil to remember none.
 	known map[tokenSource]*Token
 }
@@ -60,7 +61,7 @@ type tokenSource struct {
 }
 
 var comparer = sync.OnceValue(func() *Comparer { //nolint:gochecknoglobals // nothing changes it, and reading its tables takes milliseconds
-	return &Comparer{tables: newTables(), sounds: newSounds(), weights: readWeights()}
+	return &Comparer{tables: newTables(), sounds: newSounds(), weights: readWeights(), rules: newRules()}
 })
 
 // New returns a Comparer. The first call in a process reads its tables, which takes some milliseconds.
@@ -70,7 +71,7 @@ func New() *Comparer { return comparer() }
 // many names at once. It is not safe for concurrent use, and its tokens must not be
 // changed.
 func (c *Comparer) Batch() *Comparer {
-	return &Comparer{tables: c.tables, sounds: c.sounds, weights: c.weights, known: map[tokenSource]*Token{}}
+	return &Comparer{tables: c.tables, sounds: c.sounds, weights: c.weights, rules: c.rules, known: map[tokenSource]*Token{}}
 }
 
 // Name is a name, split into the tokens that are compared.

@@ -27,132 +27,67 @@ const (
 	misread    = "letters that look alike"
 )
 
+// words are two tokens that are compared, of names of one kind.
+type words struct {
+	a, b   *Token
+	person bool    // otherwise they are of companies
+	china  chinese // whether both names are Chinese, and how they are written
+	mode   mode    // by which their sounds are compared
+}
+
+// verdict is what a rule says of two words. The zero value leaves them to the next rule.
+type verdict struct {
+	similarity float32
+	why        string
+	decides    bool
+}
+
+// rule compares two words if it is for them.
+type rule struct {
+	name  string
+	judge func(c *Comparer, w words) verdict
+}
+
+// rules are the rules by which two words are compared. The first one that decides counts, and the last one always does.
+type rules struct{ people, companies []rule }
+
+func newRules() rules {
+	first := []rule{{"characters", byCharacters}, {"same text", sameText}, {"numbers", byNumbers}, {"initials", byInitials}}
+	ofCompanies := []rule{{"meanings", byMeaning}, {"words of companies", ofCompanies}, {"legal forms", gluedForms}}
+	ofBoth := []rule{{"forms of a name", formsOfAName}, {"same sound", sameSound}, {"Chinese", inChinese}, {"other names", otherNames}}
+	ofPeople := []rule{{"family names", familyNames}, {"genders", byGender}}
+	last := []rule{{"sounds", bySound}}
+	return rules{slices.Concat(first, ofBoth, ofPeople, last), slices.Concat(first, ofCompanies, ofBoth, last)}
+}
+
 // similar compares two tokens of names of one kind. It returns their similarity and the
 // reason for it. china says whether both names are Chinese, and how they are written.
 func (c *Comparer) similar(kind Kind, a, b *Token, china chinese) (float32, string) {
-	if a.characters != "" && b.characters != "" && a.mode == b.mode {
-		if s := c.sameCharacters(a, b); s < 1 && (a.Text == b.Text || a.mode == unvoiced) {
-			return s, characters
-		} else if s == 1 {
-			return 1, same
-		}
-	}
-	if a.Text == b.Text && (a.role == b.role || kind == Person) {
-		if a.written != b.written {
-			return 1, SameMeaning
-		}
-		return 1, same
-	}
-	switch {
-	case (a.code || b.code) && (a.latin == b.latin || !sameDigits(a.Text, b.Text)):
-		return 0, ""
-	case a.role == initial || b.role == initial:
-		return c.initials(a, b)
-	case a.role == number || b.role == number:
-		return 0, ""
-	}
-	if kind == Company {
-		if c.tables.means(a, b) || c.tables.means(b, a) {
-			return 1, SameMeaning
-		}
-		if s, why, done := c.words(a, b); done {
-			return s, why
-		}
-		if c.tables.glued(a.Text, b.Text) {
-			return c.weights.GluedForm, formGlued
-		}
-	}
-	w := &c.weights
-	m := max(a.mode, b.mode)
-	if a.mode == b.mode && (a.mode == abjad || a.mode == foreign) {
-		m = spelled
-	}
-	if line, ok := shared(a.lines, b.lines); ok {
-		switch short := c.tables.short[lineWord{line, a.Text}] || c.tables.short[lineWord{line, b.Text}]; {
-		case !short:
-			return w.Variant, variant
-		case kind == Person:
-			return w.ShortForm, shortForm
-		}
-	}
-	if a.sound == b.sound && m == spelled {
-		return w.SameSound, spelling
-	}
-	if china != notChinese && a.china && b.china {
-		if s := c.dialects(a.Text, b.Text, china); s > 0 {
-			return s, dialect
-		}
-		if c.mandarin(a.Text) && c.mandarin(b.Text) {
-			return 0, ""
-		}
-	}
-	if len(a.lines) > 0 && len(b.lines) > 0 && (a.mode == b.mode || a.mode == abjad || b.mode == abjad) {
-		return 0, ""
-	}
-	s := c.sounds.similarity(a.sound, b.sound, m)
-	if m == abjad {
-		s = c.unwritten(a, b, s)
-	}
-	why := spelling
-	if m == spelled {
-		if kind == Person {
-			if f := c.familyForm(a.Text, b.Text); f > 0 && (len(a.lines) == 0 || len(b.lines) == 0) {
-				return f, familyName
-			}
-			if a.latin == b.latin && otherGender(a.sound, b.sound) || c.tables.patronymic(a.Text, b.Text) {
-				return min(s, w.OtherGender), spelling
-			}
-		}
-		if a.latin == b.latin {
-			s = 1 - w.LatinSpelling*(1-s)
-		}
-		if kind == Company {
-			s = 1 - w.CompanySpelling*(1-s)
-		}
-		if s < w.TypingErrorsFrom { // a typing error in a word of up to nine letters costs more than this
-			if t := c.typed(a.Text, b.Text); t > s {
-				s, why = t, typo
-			}
-			if kind == Company && s < w.CompanyTyping && oneError(a.Text, b.Text) {
-				s, why = w.CompanyTyping, typo
-			}
-		}
-	}
-	if s < w.Misread && a.latin && b.latin && len(a.Text) != len(b.Text) && lookalike(a.Text) == lookalike(b.Text) {
-		s, why = w.Misread, misread
-	}
-	switch {
-	case kind == Person && len(a.lines) > 0 && len(b.lines) > 0:
-		s = min(s, w.KnownMost)
-	case kind == Person && s >= w.PersonLeast && coded(a.Text) && coded(b.Text) && !sameDigits(a.Text, b.Text):
-		return 0, ""
-	}
-	return max(0, s), why
+	w, all := c.wordsOf(kind, a, b, china)
+	_, v := decide(c, all, w)
+	return v.similarity, v.why
 }
 
-// words compares two words of company names. done is false if neither is a common word and
-// their stems differ: then they are compared by sound.
-func (c *Comparer) words(a, b *Token) (similarity float32, why string, done bool) {
-	if a.role == plain && b.role == plain {
-		if len(a.Text) >= leastStem && len(b.Text) >= leastStem && a.Text[:leastStem] == b.Text[:leastStem] && c.tables.stem(a.Text) == c.tables.stem(b.Text) {
-			return c.weights.SameStem, spelling, true
+// wordsOf returns two words and the rules for them.
+func (c *Comparer) wordsOf(kind Kind, a, b *Token, china chinese) (words, []rule) {
+	w := words{a, b, kind == Person, china, max(a.mode, b.mode)}
+	if a.mode == b.mode && (a.mode == abjad || a.mode == foreign) {
+		w.mode = spelled
+	}
+	if w.person {
+		return w, c.rules.people
+	}
+	return w, c.rules.companies
+}
+
+// decide returns the number of the rule that decides, and its verdict.
+func decide(c *Comparer, all []rule, w words) (int, verdict) {
+	for i := range all {
+		if v := all[i].judge(c, w); v.decides {
+			return i, v
 		}
-		return 0, "", false
 	}
-	if a.written == b.written {
-		return 1, same, true
-	}
-	if c.tables.standsFor(a, b) || c.tables.standsFor(b, a) {
-		return c.weights.SameStem, shortForm, true
-	}
-	if len(a.written) < 4 || len(b.written) < 4 {
-		return 0, "", true
-	}
-	s := c.sounds.similarity(a.writtenSound, b.writtenSound, max(a.mode, b.mode))
-	if s < c.weights.CommonWordLeast {
-		return 0, "", true
-	}
-	return s, spelling, true
+	return 0, verdict{}
 }
 
 // means reports whether one word has the meaning of the other.
@@ -202,19 +137,6 @@ func (c *Comparer) typed(a, b string) float32 {
 func oneError(a, b string) bool {
 	short := min(len(a), len(b))
 	return short >= 4 && abs(len(a)-len(b)) <= 1 && (a[0] == b[0] || a[:2] == string([]byte{b[1], b[0]}) || short >= 8) && typing(a, b) <= 1.3
-}
-
-func (c *Comparer) initials(a, b *Token) (float32, string) {
-	if a.role != initial {
-		a, b = b, a
-	}
-	if b.role != plain || a.Text == "" || b.Text == "" {
-		return 0, ""
-	}
-	if a.Text[0] == b.Text[0] || a.sound[0] == b.sound[0] {
-		return c.weights.InitialOf, letterOnly
-	}
-	return 0, ""
 }
 
 // unwritten returns the similarity of a word without short vowels and one with them. A vowel
