@@ -62,9 +62,11 @@ func Compile(
 	}
 	p, err := v.compile(ctx, id, version, l)
 	if err == nil {
+		inspect(v, &p)
 		p.addScreens(func(provider string) verification.ProviderDescription { return described[provider] })
+		err = ctx.Err()
 	}
-	return p, err
+	return valid(v, p, err)
 }
 
 // Restore compiles a version that was validated when it was saved. It does not
@@ -74,11 +76,12 @@ func Compile(
 func Restore(
 	id verification.WorkflowID, version Version, l ExpressionCompiler, describe func(provider string) verification.ProviderDescription,
 ) (Program, error) {
-	p, err := newValidator(version.Definition).compile(context.Background(), id, version, l)
+	v := newValidator(version.Definition)
+	p, err := v.compile(context.Background(), id, version, l)
 	if err == nil && describe != nil {
 		p.addScreens(describe)
 	}
-	return p, err
+	return valid(v, p, err)
 }
 
 // Node returns a node of the definition, or the check that a member is, and whether there is one: see Definition.Node.
@@ -89,6 +92,7 @@ func (p *Program) Node(id verification.NodeID) (Node, bool) {
 	return p.Version.Definition.Node(id)
 }
 
+// compile compiles a version without a look at what its texts mean together. It returns the error of ctx.
 func (v *validator) compile(ctx context.Context, id verification.WorkflowID, version Version, l ExpressionCompiler) (Program, error) {
 	version.Definition = version.Definition.withBirthDates()
 	p := Program{
@@ -103,8 +107,30 @@ func (v *validator) compile(ctx context.Context, id verification.WorkflowID, ver
 	if err := v.texts(ctx, l, &p); err != nil {
 		return Program{}, err
 	}
+	p.needs = needs(v, &p)
 	p.addSearch()
 	p.addReads()
+	return p, nil
+}
+
+// inspect looks for what cannot be meant, in a program whose texts are compiled as far as they can be.
+func inspect(v *validator, p *Program) {
+	for _, id := range v.names() {
+		v.spared(id, v.def.Nodes[id], p)
+	}
+	v.differences(p)
+	if !v.incomplete {
+		v.absences(p)
+		v.unreadScreenings(p)
+		v.uncalledScreenings(p)
+	}
+}
+
+// valid returns a program that was compiled with an error, or what is wrong with it.
+func valid(v *validator, p Program, err error) (Program, error) {
+	if err != nil {
+		return Program{}, err
+	}
 	byPath(v.warnings)
 	p.warnings = v.warnings
 	if len(v.problems) > 0 {
@@ -137,7 +163,6 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 				}
 			}
 			v.until(id, n, l, p)
-			v.spared(id, n, p)
 		case NodeCustomerInput:
 			p.patterns[id] = v.patterns(nodePath(id), n.Fields, l)
 		case NodeEnd:
@@ -150,13 +175,6 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 		}
 	}
 	v.facts(ctx, l, p)
-	if !v.incomplete {
-		v.absences(p)
-	}
-	if v.inspects && !v.incomplete {
-		v.unreadScreenings(p)
-		v.uncalledScreenings(p)
-	}
 	return ctx.Err()
 }
 

@@ -73,7 +73,7 @@ func (v *validator) difference(at string, c Comparison) {
 // differences reports facts that flag nothing although they say so, and warns of those whose
 // difference changes nothing in a run. The expressions of the facts are compiled.
 func (v *validator) differences(p *Program) {
-	if p.facts == nil || !v.inspects {
+	if p.facts == nil {
 		return
 	}
 	texts, paths := v.def.factTexts()

@@ -95,7 +95,7 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 	}
 	var all []Values // by declarations
 	failed := make([]bool, len(texts))
-	for i, d := range v.declarations("") {
+	for _, d := range v.declarations("") {
 		values, problems := l.Values(texts, d)
 		for k, err := range problems {
 			if err != nil && !failed[k] {
@@ -106,10 +106,9 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 		if values == nil || ctx.Err() != nil {
 			return
 		}
-		if all = append(all, values); i == 0 {
-			p.facts = values
-		}
+		all = append(all, values)
 	}
+	p.facts = all[0]
 	for k, path := range paths {
 		if failed[k] {
 			continue
@@ -121,7 +120,6 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 		v.findings(path, found)
 		v.factType(path, all[len(all)-1].Types(k))
 	}
-	v.differences(p)
 }
 
 // factType checks the JSON types that a value may have; nil if they are not known.

@@ -52,7 +52,7 @@ type validator struct {
 	def      Definition
 	problems []verification.FieldError
 	warnings []verification.FieldError
-	// inspects says to look for conditions that cannot be meant.
+	// inspects says to look in each text for what cannot be meant.
 	inspects bool
 	// stored says that the version is stored: rules that came later only lead to warnings.
 	stored bool

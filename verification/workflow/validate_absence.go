@@ -45,29 +45,35 @@ const (
 	certain                      // values are found with which the step is skipped or avoided
 )
 
-// absences notes the needs of checks, and reports the expressions that fail because a value is
+// needs returns verification.CheckRequest.Needs of the checks: what is read of an answer on a path on which it may be missing.
+func needs(v *validator, p *Program) map[verification.NodeID][]string {
+	f, all := &foreseer{p, maxForeseen, map[verification.NodeID][]verification.NodeID{}, maxAllAvoiding}, map[verification.NodeID][]string{}
+	for _, a := range f.suspects() {
+		n, _ := v.def.Node(a.Step)
+		for _, to := range v.failing(a, n) {
+			if missing, given := f.follow(a, to); (len(missing) > 0 || !given) && !slices.Contains(all[a.Step], a.Field) {
+				all[a.Step] = append(all[a.Step], a.Field)
+			}
+		}
+	}
+	return all
+}
+
+// absences reports the expressions that fail because a value is
 // missing: one that a provider does not require, or requires only of a result that passed. It
 // warns of a value that the customer may leave out of a form, and of one that the schema of the
 // input does not require. Without descriptions of providers it reports nothing.
 func (v *validator) absences(p *Program) {
 	f, found, texts := &foreseer{p, maxForeseen, map[verification.NodeID][]verification.NodeID{}, maxAllAvoiding}, map[missingAt]cause{}, map[missingAt]Absence{}
-	needs := map[verification.NodeID][]string{}
 	for _, a := range f.suspects() {
 		n, _ := v.def.Node(a.Step)
 		if a.Step == AnswerOfMember {
 			v.untilAbsences(p, a, found, texts)
 			continue
 		}
-		var causes map[cause]bool
-		if v.inspects {
-			causes = v.causes(a, n)
-		}
+		causes := v.causes(a, n)
 		for _, to := range v.failing(a, n) {
-			missing, given := f.follow(a, to)
-			if (len(missing) > 0 || !given) && !slices.Contains(needs[a.Step], a.Field) {
-				needs[a.Step] = append(needs[a.Step], a.Field)
-			}
-			if causes[answeredNo] {
+			if missing, _ := f.follow(a, to); causes[answeredNo] {
 				note(found, texts, a, answeredNo, missing)
 			}
 		}
@@ -82,9 +88,8 @@ func (v *validator) absences(p *Program) {
 			}
 		}
 	}
-	p.needs = needs
 	v.missing(found, texts)
-	if v.inspects && f.left <= 0 {
+	if f.left <= 0 {
 		v.warnings = append(v.warnings, verification.FieldError{Name: "nodes", Message: "the paths are too many to find every expression that reads a value that may be missing"})
 	}
 }
@@ -180,7 +185,7 @@ func (v *validator) untilAbsences(p *Program, a Absence, found map[missingAt]cau
 	for id, c := range p.untils {
 		until, ok := c.(Foreseen)
 		n, _ := v.def.Node(id)
-		if !ok || !v.inspects || !until.Reads(a.Step) {
+		if !ok || !until.Reads(a.Step) {
 			continue
 		}
 		group, _, _ := id.Parts()
@@ -235,11 +240,11 @@ func (v *validator) missing(found map[missingAt]cause, texts map[missingAt]Absen
 		n := slices.IndexFunc(all, func(other missingAt) bool {
 			return other.at != m.at || other.Path != m.Path || other.Character != m.Character
 		})
-		same := all[:max(n, 0)]
 		if n < 0 {
-			same = all
+			n = len(all)
 		}
-		all = all[len(same):]
+		same := all[:n]
+		all = all[n:]
 		if i := slices.IndexFunc(same, func(m missingAt) bool { return !found[m].warns() }); i >= 0 {
 			m = same[i]
 		}
@@ -335,10 +340,8 @@ func (f *foreseer) suspects() (all []Absence) {
 		return 0
 	}
 	slices.SortFunc(all, func(a, b Absence) int {
-		return cmp.Or(
-			cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field), truth(a.Passed)-truth(b.Passed),
-			truth(a.NotCalled)-truth(b.NotCalled), truth(a.Met)-truth(b.Met),
-		)
+		return cmp.Or(cmp.Compare(a.Step, b.Step), cmp.Compare(a.Field, b.Field),
+			truth(a.Passed)-truth(b.Passed), truth(a.NotCalled)-truth(b.NotCalled), truth(a.Met)-truth(b.Met))
 	})
 	return all
 }

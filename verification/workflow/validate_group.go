@@ -142,7 +142,7 @@ func (v *validator) until(id verification.NodeID, n Node, l ExpressionCompiler, 
 
 // spared warns of a group that a run may pass by, because the conditions of its members may leave all of them out.
 func (v *validator) spared(id verification.NodeID, n Node, p *Program) {
-	if !v.inspects || !n.Spares() || len(n.Members) == 0 {
+	if !n.Spares() || len(n.Members) == 0 {
 		return
 	}
 	var all []Condition
