@@ -84,7 +84,7 @@ func TestALedgerThatABucketLostIsNoticed(t *testing.T) {
 				}
 				k.Settle()
 			}
-			if n, err := engine.CheckLedger(t.Context(), k.Store, b.store(t)); err != nil || n != 3 {
+			if n, err := engine.CheckLedger(t.Context(), k.Store.Tables, b.store(t)); err != nil || n != 3 {
 				t.Fatalf("the ledger has %d entries, %v; want its beginning and two redactions", n, err)
 			}
 			for _, key := range b.keys(t)[kept:] { // they are in the order of their numbers
