@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,78 +16,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// program returns the file of prometheus or promtool: on the PATH, else out of Debian's package, which
-// is unpacked in the cache, not installed, so that no service starts.
-func program(t *testing.T, name string) string {
-	t.Helper()
-	if found, err := exec.LookPath(name); err == nil {
-		return found
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	cache = filepath.Join(cache, "verifyd-prometheus")
-	file := filepath.Join(cache, "usr", "bin", name)
-	if _, err := os.Stat(file); err == nil {
-		return file
-	}
-	if err := unpack(t.Context(), cache); err != nil {
-		t.Fatalf("no %s found: install it (Debian, Ubuntu: apt-get install prometheus; macOS: brew install prometheus): %v", name, err)
-	}
-	return file
-}
-
-// unpack puts Debian's package into a folder.
-func unpack(ctx context.Context, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	work, err := os.MkdirTemp(filepath.Dir(to), "verifyd-prometheus-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(work) }()
-	run := func(args ...string) error {
-		c := exec.CommandContext(ctx, args[0], args[1:]...)
-		c.Dir = work
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %.500s", strings.Join(args, " "), err, out)
-		}
-		return nil
-	}
-	if first := run("apt-get", "download", "prometheus"); first != nil { // there may be no lists yet
-		if err := run("apt-get", "update"); err != nil {
-			return errors.Join(first, err)
-		}
-		if err := run("apt-get", "download", "prometheus"); err != nil {
-			return err
-		}
-	}
-	packages, err := filepath.Glob(filepath.Join(work, "*.deb"))
-	if err != nil || len(packages) != 1 {
-		return fmt.Errorf("apt-get downloaded %q: %w", packages, err)
-	}
-	if err := run("dpkg-deb", "--extract", packages[0], "files"); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(work, "files"), to); err != nil {
-		if _, there := os.Stat(to); there != nil { // else another test was faster
-			return err
-		}
-	}
-	return nil
-}
-
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), program(t, "promtool"), args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), program(t, "prometheus", "promtool"), args...).CombinedOutput(); err != nil {
 		t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
@@ -102,12 +39,13 @@ func start(t *testing.T, file string, args ...string) *bufio.Reader {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	c.Stderr = &log
+	c.Stderr, c.WaitDelay = &log, 5*time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = c.Process.Kill()
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 		_ = c.Wait()
 		if t.Failed() {
 			t.Logf("%s: %.4000s", file, log.String())
@@ -120,11 +58,7 @@ func TestAPrometheusReadsAHostAndAnswersEveryQuery(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // a build without a cache takes minutes
 	defer cancel()
 	dir := t.TempDir()
-	verifyd := filepath.Join(dir, "verifyd")
-	if out, err := exec.CommandContext(ctx, "go", "-C", "../..", "build", "-buildvcs=false", "-o", verifyd, "./hosts/verifyd").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	line, err := start(t, verifyd, "serve", "--data-dir", filepath.Join(dir, "data"), "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0").ReadString('\n')
+	line, err := start(t, host(ctx, t), "serve", "--data-dir", filepath.Join(dir, "data"), "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0").ReadString('\n')
 	ready := regexp.MustCompile(`api=(\S+) admin=http://(\S+) `).FindStringSubmatch(line)
 	if ready == nil {
 		t.Fatalf("ready line = %q, %v", line, err)
@@ -146,7 +80,7 @@ scrape_configs: [{job_name: verifyd, static_configs: [{targets: ["%s"]}]}]
 	}
 	address := free.Addr().String()
 	_ = free.Close()
-	start(t, program(t, "prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address)
+	start(t, program(t, "prometheus", "prometheus"), "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address)
 
 	// until tries a step, while the host gets runs of every kind, until it has no problem.
 	tick := time.NewTicker(200 * time.Millisecond)

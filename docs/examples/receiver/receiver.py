@@ -55,6 +55,7 @@ class Receiver(BaseHTTPRequestHandler):
         pass  # a real receiver logs
 
 
-server = HTTPServer(("127.0.0.1", int(os.environ["LISTEN"])), Receiver)
+host, _, port = os.environ["LISTEN"].rpartition(":")
+server = HTTPServer((host or "127.0.0.1", int(port)), Receiver)
 print(f"listening on {server.server_port}", file=sys.stderr, flush=True)
 server.serve_forever()
