@@ -7,4 +7,6 @@ require (
 	github.com/verifyd/verifyd v0.0.0
 )
 
+require golang.org/x/text v0.43.0 // indirect
+
 replace github.com/verifyd/verifyd => ../../..
