@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,9 +42,11 @@ func begin(t flows.Tester, d workflow.Definition, input string) *journey {
 	return unstarted(t, d).do(rules.Start{ReferenceID: "customer-1", Input: flows.Data(t, input)})
 }
 
-// try decides a command and changes nothing.
+// try decides a command and changes nothing. The run that was decided is the one that the events make.
 func (j *journey) try(c rules.Command) ([]rules.Event, error) {
-	events, _, err := rules.Decide(j.program, j.run, c, j.now)
+	j.t.Helper()
+	events, after, err := rules.Decide(j.program, j.run, c, j.now)
+	equal(j.t, fmt.Sprintf("the run after %T", c), after, j.run.EvolveAll(events))
 	return events, err
 }
 
