@@ -99,25 +99,41 @@ func WithoutContent(row Record) Record {
 }
 
 // IsRow reports whether records of a kind are rows of a small table.
-func IsRow(kind RecordKind) bool { return rowDecoders()[kind] != nil }
+func IsRow(kind RecordKind) bool { return rowDecoder(kind) != nil }
 
 // DecodeRow returns the row of a kind that decode decodes; ErrInvalid for a kind that is not of rows.
 func DecodeRow(kind RecordKind, decode func(into any) error) (Record, error) {
-	if !IsRow(kind) {
+	of := rowDecoder(kind)
+	if of == nil {
 		return nil, noRow()
 	}
-	return rowDecoders()[kind](decode)
+	return of(decode)
 }
 
 func noRow() error { return verification.Invalid("kind", "it is no small table") }
 
-// rowDecoders has the kinds of rows.
-func rowDecoders() map[RecordKind]func(decode func(into any) error) (Record, error) {
-	return map[RecordKind]func(func(into any) error) (Record, error){
-		RecordTenant: decodeRow[TenantRecord], RecordAccount: decodeRow[AccountRecord], RecordRetentionMark: decodeRow[RetentionMarkRecord],
-		RecordDelivery: decodeRow[DeliveryRecord], RecordIdempotencyKey: decodeRow[IdempotencyKeyRecord], RecordPass: decodeRow[PassRecord],
-		RecordCopy: decodeRow[UnfinishedCopyRecord], RecordLedger: decodeRow[LedgerRecord],
+// rowDecoder knows the kinds of rows; it returns nil for any other.
+func rowDecoder(kind RecordKind) func(decode func(into any) error) (Record, error) {
+	switch kind {
+	case RecordTenant:
+		return decodeRow[TenantRecord]
+	case RecordAccount:
+		return decodeRow[AccountRecord]
+	case RecordRetentionMark:
+		return decodeRow[RetentionMarkRecord]
+	case RecordDelivery:
+		return decodeRow[DeliveryRecord]
+	case RecordIdempotencyKey:
+		return decodeRow[IdempotencyKeyRecord]
+	case RecordPass:
+		return decodeRow[PassRecord]
+	case RecordCopy:
+		return decodeRow[UnfinishedCopyRecord]
+	case RecordLedger:
+		return decodeRow[LedgerRecord]
+	case RecordWorkflow, RecordRun, RecordMeasure, RecordAudit, RecordLogo:
 	}
+	return nil
 }
 
 func decodeRow[R Record](decode func(into any) error) (Record, error) {
