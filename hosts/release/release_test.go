@@ -2,17 +2,12 @@ package main_test
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
-	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/cavaliergopher/cpio"
@@ -83,7 +76,10 @@ func command(t *testing.T, name string, args ...string) []byte {
 }
 
 // tools are the programs of Debian that look at a release, with their packages.
-var tools = map[string]string{"bwrap": "bubblewrap", "dpkg-deb": "dpkg", "rpm": "rpm", "rpm2cpio": "rpm2cpio", "systemd-analyze": "systemd", "systemd-sysusers": "systemd"}
+var tools = map[string]string{
+	"bwrap": "bubblewrap", "dpkg-deb": "dpkg", "rpm": "rpm", "rpm2cpio": "rpm2cpio", "runc": "runc",
+	"systemd-analyze": "systemd", "systemd-sysusers": "systemd", "umoci": "umoci",
+}
 
 // need installs a program of Debian, as root, if it is missing.
 func need(t *testing.T, names ...string) {
@@ -96,7 +92,7 @@ func need(t *testing.T, names ...string) {
 			t.Fatalf("%s is missing: install the package %s", name, tools[name])
 		}
 		command(t, "apt-get", "update", "-q")
-		command(t, "apt-get", "install", "-qy", "--no-install-recommends", tools[name])
+		command(t, "apt-get", "install", "-qy", "-o", "DPkg::Lock::Timeout=120", "--no-install-recommends", tools[name])
 	}
 }
 
@@ -227,65 +223,6 @@ func TestTheUnitIsHardened(t *testing.T) {
 	command(t, "systemd-analyze", "security", "--offline=true", "--threshold=20", unit) // 2.0, in tenths
 }
 
-// TestAReleaseServesFromABareRoot builds the programs for this machine twice, in different folders, and runs them from
-// each way to install them.
-func TestAReleaseServesFromABareRoot(t *testing.T) {
-	need(t, "bwrap", "dpkg-deb", "rpm", "rpm2cpio", "systemd-sysusers")
-	target := "linux/" + runtime.GOARCH
-	dist := build(t, repository, target)
-	if a, b := contents(t, dist), contents(t, build(t, copied(t), target)); !equal(a, b) {
-		t.Errorf("the same source in two folders gives\n%v\n%v", a, b)
-	}
-	the := func(pattern string) string {
-		t.Helper()
-		found, err := filepath.Glob(filepath.Join(dist, pattern))
-		if err != nil || len(found) != 1 {
-			t.Fatalf("%s is %v, %v, want one file", pattern, found, err)
-		}
-		return found[0]
-	}
-	roots := map[string]string{}
-	for _, way := range []string{"tar", "deb", "rpm", "image"} {
-		roots[way] = t.TempDir()
-	}
-	archive, err := os.Open(the("*_linux_*.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	unzipped, err := gzip.NewReader(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	untar(t, unzipped, filepath.Join(roots["tar"], "usr/bin"))
-	command(t, "dpkg-deb", "-x", the("*.deb"), roots["deb"])
-	installs(t, the("*.deb"), roots["deb"])
-	command(t, "rpm", "-K", "--nosignature", the("*.rpm"))
-	// It fails after the last file, because it compares with a size that leaves out the headers; rpm itself does not.
-	payload, _ := exec.CommandContext(t.Context(), "rpm2cpio", the("*.rpm")).Output()
-	uncpio(t, payload, roots["rpm"])
-	if said := string(command(t, "rpm", "-qp", "--nosignature", "--scripts", the("*.rpm"))); !strings.Contains(said, "systemd-sysusers") {
-		t.Errorf("the scripts of the .rpm are %s", said)
-	}
-	images(t, dist, func(_ string, image v1.Image) { untar(t, mutate.Extract(image), roots["image"]) })
-	for _, way := range []string{"deb", "rpm"} {
-		for _, name := range []string{"usr/lib/systemd/system/verifyd.service", "usr/lib/sysusers.d/verifyd.conf", "etc/verifyd/verifyd.env", "usr/share/doc/verifyd/licences.txt"} {
-			if _, err := os.Stat(filepath.Join(roots[way], name)); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for way, root := range roots {
-		serves(t, way, root)
-	}
-	certificates, err := os.ReadFile(filepath.Join(roots["image"], "etc/ssl/certs/ca-certificates.crt"))
-	if block, _ := pem.Decode(certificates); err != nil || block == nil || bytes.Count(certificates, []byte("BEGIN")) < 100 {
-		t.Errorf("the image has %d certificates, %v", bytes.Count(certificates, []byte("BEGIN")), err)
-	}
-	describes(t, the("*_sbom.cdx.json"), the("*_licences.txt"))
-	readmeInstalls(t, dist)
-}
-
 func equal(a, b map[string]string) bool {
 	for name := range b {
 		if a[name] != b[name] {
@@ -315,131 +252,6 @@ func copied(t *testing.T) string {
 		write(t, filepath.Join(folder, name), text, 0o644)
 	}
 	return folder
-}
-
-// installs runs the script of the .deb on a root, where it makes the user.
-func installs(t *testing.T, deb, root string) {
-	t.Helper()
-	control := t.TempDir()
-	command(t, "dpkg-deb", "-e", deb, control)
-	write(t, filepath.Join(root, "etc/passwd"), nil, 0o644)
-	write(t, filepath.Join(root, "etc/group"), nil, 0o644)
-	cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(control, "postinst"), "configure")
-	cmd.Env = append(os.Environ(), "DPKG_ROOT="+root)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the script of the .deb: %v\n%s", err, out)
-	}
-	users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
-	if err != nil || !regexp.MustCompile(`(?m)^verifyd:.*:/var/lib/verifyd:/usr/sbin/nologin$`).Match(users) {
-		t.Errorf("the script of the .deb makes the users %s, %v", users, err)
-	}
-}
-
-// serves runs the host from a root that nobody can write to, as a user without a name.
-func serves(t *testing.T, way, root string) {
-	t.Helper()
-	data := filepath.Join(t.TempDir(), "data")
-	if err := errors.Join(os.MkdirAll(filepath.Join(root, "var/lib/verifyd"), 0o755), os.Mkdir(data, 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	run := func(name string, vars map[string]string, args ...string) *exec.Cmd {
-		if !namespaces() {
-			return jailed(ctx, t, root, name, vars, args...)
-		}
-		all := []string{
-			"--unshare-user", "--unshare-pid", "--uid", "65532", "--gid", "65532", "--clearenv", "--die-with-parent",
-			"--ro-bind", root, "/", "--bind", data, "/var/lib/verifyd", "--chdir", "/var/lib/verifyd",
-		}
-		for name, value := range vars {
-			all = append(all, "--setenv", name, value)
-		}
-		cmd := exec.CommandContext(ctx, "bwrap", append(append(all, "/usr/bin/"+name), args...)...)
-		cmd.Stderr = t.Output()
-		return cmd
-	}
-	host := run("verifyd", map[string]string{"VERIFYD_ADDR": "127.0.0.1:0", "VERIFYD_ADMIN_ADDR": "127.0.0.1:0", "VERIFYD_DATA_DIR": "/var/lib/verifyd"}, "serve")
-	said, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { stop(); _ = host.Wait() }()
-	line, err := bufio.NewReader(said).ReadString('\n')
-	ready := regexp.MustCompile(`^verifyd ready api=(\S+) admin=(\S+) store=journal dir=/var/lib/verifyd `).FindStringSubmatch(line)
-	if err != nil || ready == nil {
-		t.Fatalf("%s: the host says %q, %v", way, line, err)
-	}
-	for path, want := range map[string]string{
-		"/healthz": `{"commit":"` + commit + `","status":"ok","version":"v` + version + `"}`,
-		"/metrics": `verifyd_build_info{commit="` + commit + `",date="` + date + `",go="` + runtime.Version() + `",version="v` + version + `"} 1`,
-	} {
-		if got := get(t, ready[2]+path); !strings.Contains(got, want) {
-			t.Errorf("%s: %s has no %s:\n%.500s", way, path, want, got)
-		}
-	}
-	out, err := run("verifyd", map[string]string{"VERIFYD_ADMIN_ADDR": strings.TrimPrefix(ready[2], "http://")}, "health").Output()
-	if err != nil || !strings.Contains(string(out), `"status":"ok"`) {
-		t.Errorf("%s: verifyd health says %s, %v", way, out, err)
-	}
-	stamp := " v" + version + " (commit " + commit + ", " + date + ", " + runtime.Version() + ")\n"
-	for _, name := range []string{"verifyd", "verifyctl"} {
-		if out, err := run(name, nil, "--version").Output(); err != nil || string(out) != name+stamp {
-			t.Errorf("%s: %s --version says %s, %v, want %s", way, name, out, err, stamp)
-		}
-	}
-	out, _ = run("verifyctl", nil, "doctor", "--data-dir", "/var/lib/verifyd").Output() // it fails for nobody else than this host
-	if !strings.Contains(string(out), "verifyctl"+strings.TrimSpace(stamp)) && !strings.Contains(string(out), "verifyctl"+strings.TrimSuffix(stamp, "\n")) {
-		t.Errorf("%s: the doctor says %s", way, out)
-	}
-}
-
-// namespaces reports whether bubblewrap may make a root of its own. Some containers forbid it.
-var namespaces = sync.OnceValue(func() bool {
-	return exec.Command("bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "true").Run() == nil
-})
-
-// jailed returns a command with a root and a user of its own. The root is not the user's, who can write to the folder of the
-// host alone. Only root can run it.
-func jailed(ctx context.Context, t *testing.T, root, name string, vars map[string]string, args ...string) *exec.Cmd {
-	t.Helper()
-	const user = 65532
-	for at := root; at != filepath.Clean(os.TempDir()) && at != "/"; at = filepath.Dir(at) { // or the user cannot reach the root
-		if err := os.Chmod(at, 0o755); err != nil {
-			break
-		}
-	}
-	if err := os.Chown(filepath.Join(root, "var/lib/verifyd"), user, user); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, "/usr/bin/"+name, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr = "/var/lib/verifyd", []string{}, t.Output()
-	for name, value := range vars {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
-	return cmd
-}
-
-func get(t *testing.T, url string) string {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }
 
 // describes checks that the bill of materials and the licences name what the programs link.
