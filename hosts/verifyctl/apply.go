@@ -34,7 +34,7 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return s.printProblems(err)
 	}
-	providers, err := s.providersBeside(file, c.Providers)
+	providers, err := s.providersBeside(file, c.Providers, rest.Options{})
 	if err != nil {
 		return s.printProblems(err)
 	}
@@ -85,14 +85,15 @@ func (c applyFile) Run(ctx context.Context, s *session) error {
 }
 
 // providersBeside returns the providers of a host with a bootstrap file, and others that the host has beside it.
-func (s *session) providersBeside(file definitions.Bootstrap, others []string) (bootstrap.Providers, error) {
+func (s *session) providersBeside(file definitions.Bootstrap, others []string, o rest.Options) (bootstrap.Providers, error) {
 	own := builtIn()
 	for _, name := range sandboxes() {
 		if slices.Contains(others, name) {
 			own[name] = unsupported{} // of every host, so that no file declares it
 		}
 	}
-	made, err := bootstrap.MakeProviders(file, own, rest.Options{Expressions: expression.New(), Now: s.clock.Now})
+	o.Expressions, o.Now = expression.New(), s.clock.Now
+	made, err := bootstrap.MakeProviders(file, own, o)
 	for _, name := range others {
 		if made.All[name] == nil {
 			made.All[name] = unsupported{}

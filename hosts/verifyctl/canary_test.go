@@ -40,7 +40,7 @@ var readCommands = map[string][]string{
 
 // otherCommands show nothing of runs.
 var otherCommands = []string{
-	"apply", "migrate up", "migrate down", "migrate status",
+	"apply", "preflight", "migrate up", "migrate down", "migrate status",
 	"store backup", "store copy", "store check", "store repair", // whole stores: see hosts/verifyd/server and hosts/internal/storecopy
 	"account create", "account disable", "account enable", "account rotate-key",
 	"workflow validate", "workflow graph", "workflow diff", "workflow publish", "workflow retire", "workflow unretire", "workflow try",

@@ -44,11 +44,16 @@ func (c doctor) Run(ctx context.Context, s *session) error {
 	} else {
 		found = append(found, s.examine(ctx, c.DatabaseURL, c.Counts)...)
 	}
+	return s.report(ctx, found, c.JSON)
+}
+
+// report prints findings.
+func (s *session) report(ctx context.Context, found []finding, asJSON bool) error {
 	err := ctx.Err()
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	if asJSON {
 		err = s.json(found)
 	} else {
 		err = s.table([]string{"STATUS", "CHECK", "MESSAGE"}, mapSlice(found, finding.row))

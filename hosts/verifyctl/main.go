@@ -4,6 +4,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ func main() {
 type commands struct {
 	Apply     applyFile         `cmd:"" help:"Apply a bootstrap file." see:"bootstrap.md"`
 	Migrate   migrateCommands   `cmd:"" help:"Migrate the schema of a PostgreSQL database."`
+	Preflight preflight         `cmd:"" help:"Check what a host needs, before the first start and before an upgrade." see:"operations.md#before-a-start"`
 	Doctor    doctor            `cmd:"" help:"Look for problems." see:"verifyctl.md#doctor"`
 	Store     storeCommands     `cmd:"" help:"Back up, copy, examine and repair the data of hosts."`
 	Host      hostCommands      `cmd:"" help:"Examine the hosts."`
@@ -85,6 +87,8 @@ type session struct {
 	// operator is who runs the command.
 	operator verification.Person
 	build    cli.Build
+	// roots are the certificate authorities that preflight trusts; nil for those of the system.
+	roots *x509.CertPool
 	// hostWait is how long the host of a data folder may take to answer; 0 is the default.
 	hostWait time.Duration
 }
@@ -103,16 +107,15 @@ func operatorActor(p verification.Person) verification.Actor {
 	return verification.Actor{Kind: verification.ActorOperator, ID: p.Name}
 }
 
-// settings returns what the file of settings of a host has, if VERIFYD_CONFIG names one.
-func (s *session) settings() (map[string]definitions.Setting, error) {
-	variable := cli.Variable("config")
-	file := s.getenv(variable)
+// settings returns what the file of settings of a host has, if the command line or VERIFYD_CONFIG names one.
+func (s *session) settings(line *kong.Context) (map[string]definitions.Setting, error) {
+	file := cli.ConfigFile(line, s.getenv)
 	if file == "" {
 		return nil, nil
 	}
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", variable, err)
+		return nil, fmt.Errorf("%s: %w", cli.Setting("config"), err)
 	}
 	return definitions.ReadSettings(file, raw)
 }
@@ -126,10 +129,7 @@ func run(ctx context.Context, args []string, s session) int {
 	s.binary = s.stdout
 	s.stdout, s.stderr = cli.Escaped(s.stdout), cli.Escaped(s.stderr)
 	helped := false
-	file, err := s.settings()
-	if err != nil {
-		return fail(s.stderr, err)
-	}
+	var file map[string]definitions.Setting
 	parser, err := kong.New(&commands{},
 		kong.Name("verifyctl"),
 		kong.Description(about),
@@ -151,6 +151,13 @@ func run(ctx context.Context, args []string, s session) int {
 		return fail(s.stderr, err)
 	}
 	addDetails(parser.Model.Node)
+	line, err := kong.Trace(parser, args)
+	if err == nil {
+		file, err = s.settings(line)
+	}
+	if err != nil {
+		return fail(s.stderr, err)
+	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitDone

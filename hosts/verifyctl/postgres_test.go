@@ -15,12 +15,18 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	verifyd "github.com/verifyd/verifyd/hosts/verifyd/server"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/verification"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch os.Getenv(asProgram) {
+	case "":
+	case "verifyd":
+		verifyd.Main()
+		return
+	default:
 		main()
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/verifyd/verifyd/adapters/memory"
+	"github.com/verifyd/verifyd/adapters/provider/rest"
 	"github.com/verifyd/verifyd/adapters/provider/screening"
 	"github.com/verifyd/verifyd/hosts/internal/bootstrap"
 	"github.com/verifyd/verifyd/internal/definitions"
@@ -97,7 +98,7 @@ func (w workflowValidate) bootstrap(ctx context.Context, s *session, hosts known
 	if others == nil {
 		others = sandboxes()
 	}
-	providers, refused := s.providersBeside(hosts.file, others)
+	providers, refused := s.providersBeside(hosts.file, others, rest.Options{})
 	checked := checkedWorkflow{}
 	providers.All[screening.ProviderName] = redescribed{providers.All[screening.ProviderName], hosts.described[screening.ProviderName]}
 	if refused == nil {

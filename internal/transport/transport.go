@@ -5,6 +5,8 @@
 package transport
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"syscall"
 	"time"
 
@@ -66,6 +69,39 @@ func New(o Options) *http.Transport {
 		IdleConnTimeout:        idleTime,
 	}
 }
+
+// Reach connects to the server of an absolute http(s) URL as t does, completes the TLS handshake of https, and sends
+// nothing more. It returns the certificate of the server; nil for http.
+func Reach(ctx context.Context, t *http.Transport, address string) (*x509.Certificate, error) {
+	u, err := url.Parse(address)
+	if err != nil || Origin(address) == NoOrigin {
+		return nil, errors.New(NoOrigin)
+	}
+	conn, err := t.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), u.Scheme)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }() // nothing was sent
+	if u.Scheme == "http" {
+		return nil, nil //nolint:nilnil // there is no certificate
+	}
+	config := t.TLSClientConfig.Clone()
+	config.ServerName = u.Hostname()
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if len(config.Certificates) > 0 { // a server refuses the certificate of a client after the handshake
+		_ = secure.SetReadDeadline(time.Now().Add(refusalWait))
+		if _, err := secure.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, err
+		}
+	}
+	return secure.ConnectionState().PeerCertificates[0], nil
+}
+
+// refusalWait is how long Reach waits for a server that refuses the certificate of the client.
+const refusalWait = time.Second
 
 // Trace adds the header traceparent to a request that is made within a span.
 func Trace(r *http.Request) {

@@ -148,6 +148,15 @@ func (p *provider) Reload() (changed bool, err error) {
 	return true, nil
 }
 
+// Servers returns the URLs of the servers that calls of the vendor connect to, and the transport that connects.
+func (p *provider) Servers() ([]string, *http.Transport) {
+	now := p.current.Load()
+	if now.auth.oauth == nil {
+		return []string{now.base}, now.client
+	}
+	return []string{now.base, now.auth.oauth.config.TokenURL}, now.client
+}
+
 // Describe returns the schemas of the checks.
 func (p *provider) Describe() verification.ProviderDescription { return p.current.Load().description }
 

@@ -208,6 +208,12 @@ func (o *OIDC) roleValues(t unverified) (names []string) {
 	return names
 }
 
+// FetchKeys fetches the keys of the issuer, and returns how many of them can verify tokens.
+func (o *OIDC) FetchKeys(ctx context.Context) (int, error) {
+	keys, _, err := newKeySource(o.opt).fetch(ctx, o.opt.Now())
+	return len(keys), err
+}
+
 // Close cancels a fetch in progress and waits for its end. After Close, Verify
 // uses the keys that it has and fetches no more.
 func (o *OIDC) Close() { o.keys.close() }

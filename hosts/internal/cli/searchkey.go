@@ -8,6 +8,9 @@ import (
 	"encoding/hex"
 )
 
+// MinSearchKey is the minimum length of the search key, in bytes.
+const MinSearchKey = 32
+
 // SearchCheck returns a hash that tells search keys apart, and is not secret.
 func SearchCheck(key []byte) string {
 	mac := hmac.New(sha256.New, key)

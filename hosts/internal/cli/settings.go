@@ -36,6 +36,17 @@ func Resolver(value func(flag *kong.Flag) string) kong.Resolver {
 	})
 }
 
+// ConfigFile returns the file of settings that --config of a command line names, or else its variable.
+func ConfigFile(line *kong.Context, getenv func(string) string) string {
+	file := getenv(Variable("config"))
+	for _, step := range line.Path {
+		if step.Flag != nil && step.Flag.Name == "config" {
+			file, _ = line.FlagValue(step.Flag).(string)
+		}
+	}
+	return file
+}
+
 // DatabaseError adds the setting and the cause to an error of the database; nil
 // stays nil.
 func DatabaseError(err error) error {

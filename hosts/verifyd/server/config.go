@@ -25,12 +25,7 @@ func Load(flags []string) (Settings, error) {
 // readConfig reads the file that --config or its variable names, and returns its values by their flags. It is empty without
 // such a file.
 func (e *environment) readConfig(ctx *kong.Context, p *problems) map[string]definitions.Setting {
-	file := e.vars[cli.Variable("config")]
-	for _, step := range ctx.Path {
-		if step.Flag != nil && step.Flag.Name == "config" {
-			file, _ = ctx.FlagValue(step.Flag).(string)
-		}
-	}
+	file := cli.ConfigFile(ctx, func(name string) string { return e.vars[name] })
 	if file == "" {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/blob/s3"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
@@ -90,8 +91,8 @@ func openDocumentFolder(dir string, s Settings) (verification.DocumentStore, err
 		return nil, fmt.Errorf("create the folder of documents: %w", err)
 	}
 	limit := s.TenantDocumentBytes
-	if size, err := statfs(dir); err == nil && limit == 0 {
-		limit = max(size.all/2, minTenantDocumentBytes)
+	if disk, err := datadir.DiskOf(dir); err == nil && limit == 0 {
+		limit = max(disk.All/2, minTenantDocumentBytes)
 	}
 	folder, err := blob.Folder(dir, limit)
 	if err != nil {

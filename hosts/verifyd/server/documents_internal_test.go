@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -56,7 +57,7 @@ func TestATenantLeavesUploadsOfOthersAboveTheReserve(t *testing.T) {
 	d := opened.(documentFolder) //nolint:errcheck,forcetypeassert // it is one
 	defer func() { _ = d.Close() }()
 	free := int64(108 << 20)
-	d.space.size = func(string) (diskSize, error) { return diskSize{all: 1 << 30, free: free}, nil }
+	d.space.size = func(string) (datadir.Disk, error) { return datadir.Disk{All: 1 << 30, Free: free}, nil }
 	shareDocuments(opened, func(context.Context) float64 { return 0.5 })
 	save := func(tenant, n int) error {
 		r := verification.RunRef{

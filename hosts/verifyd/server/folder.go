@@ -69,8 +69,8 @@ func advise(folder datadir.Folder, err error) error {
 		return fmt.Errorf("%w; choose a folder that the user of this process can write, or keep nothing with --memory", err)
 	case noSpace(err):
 		free := "some bytes"
-		if size, failed := statfs(string(folder)); failed == nil {
-			free = fmt.Sprintf("%d bytes", size.free)
+		if disk, failed := datadir.DiskOf(string(folder)); failed == nil {
+			free = fmt.Sprintf("%d bytes", disk.Free)
 		}
 		return fmt.Errorf("%w; %s has %s free; free at least %d on its disk, and start the host again", err, folder, free, int64(minDiskReserve))
 	}
@@ -169,9 +169,9 @@ func (f *dataFolder) searchKey(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(key) < minSearchKey {
+	if len(key) < cli.MinSearchKey {
 		return nil, fmt.Errorf("%s has %d bytes and must have at least %d; restore the file from a backup: with another key, no run of before is found by a person",
-			file, len(key), minSearchKey)
+			file, len(key), cli.MinSearchKey)
 	}
 	return []byte(key), nil
 }

@@ -9,12 +9,9 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/cli"
 )
 
-// minSearchKey is the minimum length of the search key, in bytes.
-const minSearchKey = 32
-
 func checkSearchKey(p *problems, flag, key string) {
-	if len(key) < minSearchKey {
-		p.add(flag, "has %d bytes and must have at least %d; openssl rand -base64 32 makes a key", len(key), minSearchKey)
+	if len(key) < cli.MinSearchKey {
+		p.add(flag, "has %d bytes and must have at least %d; openssl rand -base64 32 makes a key", len(key), cli.MinSearchKey)
 	}
 }
 

@@ -7,44 +7,24 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/verifyd/verifyd/hosts/internal/cli"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The reserve of a disk without a setting: a share of the file system, within bounds. The upper
-// bound is for large disks, on which a share would be more than a host ever needs.
-const (
-	reserveShare = 20 // the denominator: 5 %
-	leastReserve = 1 << 30
-	mostReserve  = 20 << 30
-	// minDiskReserve has room for the segment that is written and the next one.
-	minDiskReserve = 2 * journal.DefaultSegmentBytes
-)
-
-// diskSize is the size of a file system, and what a process may use of it, in bytes.
-type diskSize struct{ all, free int64 }
-
-// statfs returns the size of the file system of a folder.
-func statfs(dir string) (diskSize, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return diskSize{}, fmt.Errorf("find out the free space of %s: %w", dir, err)
-	}
-	block := int64(s.Bsize) //nolint:unconvert // another type on other systems
-	return diskSize{int64(s.Blocks) * block, int64(s.Bavail) * block}, nil
-}
+// minDiskReserve has room for the segment that is written and the next one.
+const minDiskReserve = 2 * journal.DefaultSegmentBytes
 
 // space is the disk of a folder.
 type space struct {
 	dir     string
 	given   int64 // the reserve of the settings; 0 for none
-	size    func(dir string) (diskSize, error)
+	size    func(dir string) (datadir.Disk, error)
 	refused atomic.Int64
 
 	low    bool // the log says so
@@ -52,16 +32,13 @@ type space struct {
 }
 
 func newSpace(dir string, reserve int64) *space {
-	return &space{dir: dir, given: reserve, size: statfs}
+	return &space{dir: dir, given: reserve, size: datadir.DiskOf}
 }
 
 // read returns the free space and the reserve.
 func (s *space) read() (free, reserve int64, err error) {
-	size, err := s.size(s.dir)
-	if reserve = s.given; reserve == 0 {
-		reserve = min(max(size.all/reserveShare, leastReserve), mostReserve)
-	}
-	return size.free, reserve, err
+	disk, err := s.size(s.dir)
+	return disk.Free, disk.Reserve(s.given), err
 }
 
 // left returns the free space above the reserve.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 )
 
@@ -24,7 +25,7 @@ func TestTheReserveGrowsWithTheDiskWithinBounds(t *testing.T) {
 		{4 << 40, 0, 20 << 30},
 		{4 << 40, 128 << 20, 128 << 20},
 	} {
-		s := &space{given: tt.given, size: func(string) (diskSize, error) { return diskSize{all: tt.all}, nil }}
+		s := &space{given: tt.given, size: func(string) (datadir.Disk, error) { return datadir.Disk{All: tt.all}, nil }}
 		if _, got, err := s.read(); got != tt.want || err != nil {
 			t.Errorf("the reserve of %d bytes with the setting %d = %d, %v; want %d", tt.all, tt.given, got, err, tt.want)
 		}
@@ -35,7 +36,7 @@ func TestTheLogSaysWhenADiskHasNoReserve(t *testing.T) {
 	var free int64
 	var failure error
 	s := newSpace("data", 1000)
-	s.size = func(string) (diskSize, error) { return diskSize{all: 9000, free: free}, failure }
+	s.size = func(string) (datadir.Disk, error) { return datadir.Disk{All: 9000, Free: free}, failure }
 	for n, step := range []struct {
 		free    int64
 		err     error
@@ -104,7 +105,7 @@ func TestARunNeedsSpaceAboveTheReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	s.folder.space.size = func(string) (diskSize, error) { return diskSize{all: 1 << 40, free: reserve + free}, nil }
+	s.folder.space.size = func(string) (datadir.Disk, error) { return datadir.Disk{All: 1 << 40, Free: reserve + free}, nil }
 	if s.capacity.limits.Disk == nil {
 		t.Fatal("the disk does not bound the share of a tenant")
 	}

@@ -37,6 +37,8 @@ type Report struct {
 	Kept *Kept `json:"kept,omitempty"`
 	// Ledger is what the store knows of the ledger of erasures; without an id if it has none.
 	Ledger store.LedgerRecord `json:"-"`
+	// Memory has all that can be read.
+	Memory *memstore.Store `json:"-"`
 }
 
 // Kept is what a journal has before its first damage.
@@ -81,7 +83,7 @@ func Check(ctx context.Context, dir string, used bool) (Report, error) {
 	const attempts = 10
 	for range attempts {
 		c := newCheck(used, nil)
-		err = c.all(ctx, folder{root})
+		err, c.Memory = c.all(ctx, folder{root}), c.memory
 		for r, failed := range c.memory.Records(ctx, store.RecordLedger) {
 			if known, is := r.(store.LedgerRecord); failed == nil && is {
 				c.Ledger = known

@@ -68,6 +68,9 @@ func refusals(err error) []string {
 // attempts returns the errors that were joined to err.
 func attempts(err error) []error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if said, ok := inner.(*verification.Error); ok { //nolint:errorlint // it would also find one that is joined
+			return []error{said}
+		}
 		if joined, ok := inner.(interface{ Unwrap() []error }); ok {
 			var all []error
 			for _, e := range joined.Unwrap() {

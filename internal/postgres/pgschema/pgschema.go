@@ -199,11 +199,13 @@ func Down(ctx context.Context, url string, force bool) (reverted Migration, err 
 	return reverted, err
 }
 
+// liveHosts counts the hosts that live. $1 is HostTimeout in seconds.
+const liveHosts = "SELECT count(*) FROM " + Name + ".hosts WHERE seen_at > clock_timestamp() - make_interval(secs => $1)"
+
 // refuseLiveHosts returns ErrConflict while hosts are alive.
 func (m *migrator) refuseLiveHosts(ctx context.Context) error {
 	var alive int
-	err := m.conn.QueryRowContext(ctx, "SELECT count(*) FROM "+Name+".hosts WHERE seen_at > clock_timestamp() - make_interval(secs => $1)",
-		HostTimeout.Seconds()).Scan(&alive)
+	err := m.conn.QueryRowContext(ctx, liveHosts, HostTimeout.Seconds()).Scan(&alive)
 	if err == nil && alive > 0 {
 		err = verification.Conflict("migrations", fmt.Sprintf("%d hosts are alive: stop them first, or give --force; a host that was killed counts as alive for %s", alive, HostTimeout))
 	}
