@@ -5,8 +5,11 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -33,12 +36,12 @@ type recordPages[R any] struct {
 	limit   int               // of a page; 0 means maxRecords
 	key     func(row R) []any // the values of the columns
 	filter  string            // a condition; empty for none
-	records func(ctx context.Context, s *Store, rows []R) iter.Seq2[store.Record, error]
+	records func(ctx context.Context, q querier, rows []R) iter.Seq2[store.Record, error]
 }
 
 // each returns the function of a recordPages that converts each row.
-func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R) iter.Seq2[store.Record, error] {
-	return func(_ context.Context, _ *Store, rows []R) iter.Seq2[store.Record, error] {
+func each[R any](convert func(R) store.Record) func(context.Context, querier, []R) iter.Seq2[store.Record, error] {
+	return func(_ context.Context, _ querier, rows []R) iter.Seq2[store.Record, error] {
 		return func(yield func(store.Record, error) bool) {
 			for _, r := range rows {
 				if !yield(convert(r), nil) {
@@ -50,7 +53,7 @@ func each[R any](convert func(R) store.Record) func(context.Context, *Store, []R
 }
 
 // read yields the records page by page; with a key, only the record with it.
-func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.Seq2[store.Record, error] {
+func (p recordPages[R]) read(ctx context.Context, from querier, key []string) iter.Seq2[store.Record, error] {
 	limit := p.limit
 	if limit == 0 {
 		limit = maxRecords
@@ -58,7 +61,7 @@ func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.S
 	return func(yield func(store.Record, error) bool) {
 		var after []any
 		for {
-			q, tenants := s.db.NewSelect().Model((*R)(nil)), everyTenant
+			q, tenants := from.db.NewSelect().Model((*R)(nil)), everyTenant
 			if key != nil {
 				q, tenants = q.Where("(?) = ?", bun.Safe(p.columns), bun.Tuple(key)), key[0]
 			} else {
@@ -70,12 +73,12 @@ func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.S
 			if p.filter != "" {
 				q = q.Where(p.filter)
 			}
-			rows, err := selectAll(ctx, s.querier(), tenants, q.String(), func(r R) R { return r })
+			rows, err := selectAll(ctx, from, tenants, q.String(), func(r R) R { return r })
 			if err != nil {
 				yield(nil, pgerror.Translate("read records", err))
 				return
 			}
-			for r, err := range p.records(ctx, s, rows) {
+			for r, err := range p.records(ctx, from, rows) {
 				if !yield(r, pgerror.Translate("read records", err)) || err != nil {
 					return
 				}
@@ -90,11 +93,20 @@ func (p recordPages[R]) read(ctx context.Context, s *Store, key []string) iter.S
 
 // Records yields the records of a kind in the order of their keys.
 func (s *Store) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
-	return recordsOf(ctx, s, kind, nil)
+	if kind != store.RecordMeasure {
+		return recordsOf(ctx, s.querier(), kind, nil)
+	}
+	return func(yield func(store.Record, error) bool) {
+		if err := s.foldMeasures(ctx, everyTenant); err != nil {
+			yield(nil, err)
+			return
+		}
+		recordsOf(ctx, s.querier(), kind, nil)(yield)
+	}
 }
 
 // recordsOf yields the records of a kind; with a key, only the record with it.
-func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []string) iter.Seq2[store.Record, error] {
+func recordsOf(ctx context.Context, q querier, kind store.RecordKind, key []string) iter.Seq2[store.Record, error] {
 	switch kind {
 	case store.RecordTenant:
 		return recordPages[savedTenantRow]{
@@ -105,27 +117,27 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 				t.Logo.Content = r.LogoContent
 				return store.TenantRecord{Tenant: t}
 			}),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordAccount:
 		return recordPages[accountRow]{
 			columns: "client_id",
 			key:     func(r accountRow) []any { return []any{r.ClientID} },
 			records: each(func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} }),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordWorkflow:
 		return recordPages[workflowRow]{
 			columns: "tenant_id, id", limit: 20,
 			key:     func(r workflowRow) []any { return []any{r.TenantID, r.ID} },
 			records: workflowRecords,
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordRun:
 		return recordPages[runRow]{
 			columns: "tenant_id, id", limit: maxRunRecords,
 			key:     func(r runRow) []any { return []any{r.TenantID, r.ID} },
 			records: runRecords,
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordMeasure:
-		return s.measureRecords(ctx)
+		return measureRecords(ctx, q)
 	case store.RecordIdempotencyKey:
 		return recordPages[idempotencyRow]{
 			columns: "tenant_id, scope, key",
@@ -133,13 +145,13 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 			records: each(func(r idempotencyRow) store.Record {
 				return store.IdempotencyKeyRecord{Tenant: r.TenantID, Request: r.record()}
 			}),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordDelivery:
 		return recordPages[deliveryRow]{
 			columns: "tenant_id, run_id, seq",
 			key:     func(r deliveryRow) []any { return []any{r.TenantID, r.RunID, r.Seq} },
 			records: each(deliveryRow.record),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordPass:
 		return recordPages[passRow]{
 			columns: "list",
@@ -147,21 +159,21 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 			filter:  "queued",
 			key:     func(r passRow) []any { return []any{r.List} },
 			records: each(passRow.record),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordRetentionMark:
 		return recordPages[markRow]{
 			columns: "tenant_id, workflow_id",
 			key:     func(r markRow) []any { return []any{r.TenantID, r.WorkflowID} },
 			records: markRecords,
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordAudit:
 		return recordPages[auditRow]{
 			columns: "tenant_id, id",
 			key:     func(r auditRow) []any { return []any{r.TenantID, r.ID} },
 			records: each(func(r auditRow) store.Record { return store.AuditRecord{Entry: r.entry()} }),
-		}.read(ctx, s, key)
+		}.read(ctx, q, key)
 	case store.RecordLedger:
-		return s.ledgerRecords(ctx)
+		return ledgerRecords(ctx, q)
 	case store.RecordLogo, store.RecordCopy: // no copy has them
 	}
 	return func(yield func(store.Record, error) bool) {
@@ -170,10 +182,10 @@ func recordsOf(ctx context.Context, s *Store, kind store.RecordKind, key []strin
 }
 
 // workflowRecords yields workflows with their versions.
-func workflowRecords(ctx context.Context, s *Store, rows []workflowRow) iter.Seq2[store.Record, error] {
+func workflowRecords(ctx context.Context, q querier, rows []workflowRow) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for _, r := range rows {
-			record, err := workflowRecord(ctx, s, r)
+			record, err := workflowRecord(ctx, q, r)
 			if !yield(record, err) || err != nil {
 				return
 			}
@@ -181,9 +193,9 @@ func workflowRecords(ctx context.Context, s *Store, rows []workflowRow) iter.Seq
 	}
 }
 
-func workflowRecord(ctx context.Context, s *Store, r workflowRow) (store.WorkflowRecord, error) {
+func workflowRecord(ctx context.Context, q querier, r workflowRow) (store.WorkflowRecord, error) {
 	record := store.WorkflowRecord{Tenant: r.TenantID, Workflow: r.workflow()}
-	versions, err := selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().Model((*versionRow)(nil)).
+	versions, err := selectAll(ctx, q, everyTenant, q.db.NewSelect().Model((*versionRow)(nil)).
 		Where("tenant_id = ?", r.TenantID).Where("workflow_id = ?", r.ID).OrderExpr("number, hash").String(), func(v versionRow) versionRow { return v })
 	for _, v := range versions {
 		version := workflow.Version{Hash: v.Hash, Number: v.Number, CreatedAt: v.CreatedAt.UTC()}
@@ -241,11 +253,11 @@ func boundsOf(rows []runRow) []any {
 }
 
 // runRecords yields runs, with no more bytes of histories at once than maxRunBytes, or one run.
-func runRecords(ctx context.Context, s *Store, rows []runRow) iter.Seq2[store.Record, error] {
+func runRecords(ctx context.Context, q querier, rows []runRow) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		sizes := map[verification.RunID]int64{}
 		if len(rows) > 0 {
-			err := s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+			err := q.hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 				b.Queue(historySizes, boundsOf(rows)...).Query(func(found pgx.Rows) error {
 					var id verification.RunID
 					var bytes int64
@@ -268,7 +280,7 @@ func runRecords(ctx context.Context, s *Store, rows []runRow) iter.Seq2[store.Re
 				bytes += sizes[rows[n].ID]
 				n++
 			}
-			all, err := wholeRuns(ctx, s, rows[:n])
+			all, err := wholeRuns(ctx, q, rows[:n])
 			if err != nil {
 				yield(nil, err)
 				return
@@ -284,11 +296,11 @@ func runRecords(ctx context.Context, s *Store, rows []runRow) iter.Seq2[store.Re
 }
 
 // wholeRuns returns runs with all that belongs to them, in one round trip.
-func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record, err error) {
+func wholeRuns(ctx context.Context, q querier, rows []runRow) (all []store.Record, err error) {
 	runs := make([]*store.RunRecord, 0, len(rows))
 	byRef := make(map[verification.RunRef]*store.RunRecord, len(rows))
 	bounds := boundsOf(rows)
-	err = s.querier().hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+	err = q.hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
 		b.Queue(copiedRuns, bounds...).Query(func(rows pgx.Rows) error {
 			found, err := pgx.CollectRows(rows, pgx.RowToStructByNameLax[queueRow])
 			for _, r := range found {
@@ -343,27 +355,85 @@ func wholeRuns(ctx context.Context, s *Store, rows []runRow) (all []store.Record
 	return all, err
 }
 
-// measureRecords adds up the log, as each reading of measures does, and yields the sums.
-func (s *Store) measureRecords(ctx context.Context) iter.Seq2[store.Record, error] {
+// measureRecords yields the sums. The rows of the log that are not added up yet are added to them here.
+func measureRecords(ctx context.Context, q querier) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := s.foldMeasures(ctx, everyTenant); err != nil {
-			yield(nil, err)
+		rows, err := selectAll(ctx, q, everyTenant, "SELECT id::text, tenant_id::text, measures FROM verifyd.measure_log WHERE NOT broken", func(r logRow) logRow { return r })
+		sums := map[sumKey]int{}
+		for _, r := range rows {
+			_ = addUp(sums, r.TenantID, r.Measures) // what cannot be decoded is left in the log as broken, see foldMeasures
+		}
+		if err != nil {
+			yield(nil, pgerror.Translate("read measures", err))
 			return
 		}
-		recordPages[sumRow]{
-			columns: "tenant_id, workflow_id, name, day, key, version",
-			filter:  "workflow_id <> '" + everyWorkflow + "' AND count <> 0",
-			key:     func(r sumRow) []any { return []any{r.TenantID, r.WorkflowID, r.Name, r.Day, r.Key, r.Version} },
-			records: each(func(r sumRow) store.Record {
-				return store.MeasureRecord{
-					Tenant: verification.TenantID(r.TenantID), Workflow: verification.WorkflowID(r.WorkflowID),
-					Measure: store.Measure{
-						MeasureKey: store.MeasureKey{Name: store.MeasureName(r.Name), Key: r.Key, Version: r.Version}, Day: r.Day, Count: r.Count,
-					},
+		added := map[string]store.MeasureRecord{}
+		for k, n := range sums {
+			if k.workflow != everyWorkflow {
+				r := sumRow{TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Day: k.day, Key: k.Key, Version: k.Version, Count: n}.record()
+				added[store.KeyOf(r)] = r
+			}
+		}
+		waiting := slices.Sorted(maps.Keys(added))
+		upTo := func(key string) bool { // yields what is only in the log
+			for len(waiting) > 0 && (key == "" || waiting[0] < key) {
+				r, left := added[waiting[0]]
+				if waiting = waiting[1:]; left && r.Count != 0 && !yield(r, nil) {
+					return false
 				}
-			}),
-		}.read(ctx, s, nil)(yield)
+			}
+			return true
+		}
+		for r, err := range (recordPages[sumRow]{
+			columns: "tenant_id, workflow_id, name, day, key, version",
+			filter:  "workflow_id <> '" + everyWorkflow + "'",
+			key:     func(r sumRow) []any { return []any{r.TenantID, r.WorkflowID, r.Name, r.Day, r.Key, r.Version} },
+			records: each(func(r sumRow) store.Record { return r.record() }),
+		}).read(ctx, q, nil) {
+			m, _ := r.(store.MeasureRecord) // without one after an error
+			key := ""
+			if err == nil {
+				key = store.KeyOf(m)
+				if !upTo(key) {
+					return
+				}
+				m.Count += added[key].Count
+				delete(added, key)
+			}
+			if (err != nil || m.Count != 0) && !yield(m, err) || err != nil {
+				return
+			}
+		}
+		upTo("")
 	}
+}
+
+func (r sumRow) record() store.MeasureRecord {
+	return store.MeasureRecord{
+		Tenant: verification.TenantID(r.TenantID), Workflow: verification.WorkflowID(r.WorkflowID),
+		Measure: store.Measure{
+			MeasureKey: store.MeasureKey{Name: store.MeasureName(r.Name), Key: r.Key, Version: r.Version}, Day: r.Day, Count: r.Count,
+		},
+	}
+}
+
+// Snapshot calls f with the records of the store as they are at one moment, also while hosts change the store. They are
+// read in one transaction, which ends with f.
+func (s *Store) Snapshot(ctx context.Context, f func(records func(context.Context, store.RecordKind) iter.Seq2[store.Record, error]) error) error {
+	if err := s.foldMeasures(ctx, everyTenant); err != nil && !errors.Is(err, verification.ErrUnavailable) { // a short log is read sooner
+		return err
+	}
+	var failed error // of f, which says what it did
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		failed = f(func(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
+			return recordsOf(ctx, querier{to: tx, db: s.db}, kind, nil)
+		})
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	return pgerror.Translate("read all records", err)
 }
 
 // unfinishedCopyName is the name of the row of shared_values with the source of a copy.

@@ -50,8 +50,8 @@ func (p *pendingAppend) queueErasure(b *pgx.Batch) error {
 }
 
 // loadLedger returns the mark of the ledger, or ErrNotFound.
-func (s *Store) loadLedger(ctx context.Context) (store.LedgerRecord, error) {
-	m, err := selectRow[store.LedgerMark](ctx, s.querier(), noTenant, selectLedgerMark)
+func loadLedger(ctx context.Context, q querier) (store.LedgerRecord, error) {
+	m, err := selectRow[store.LedgerMark](ctx, q, noTenant, selectLedgerMark)
 	if isMissing(err) {
 		err = verification.NotFound(string(store.RecordLedger))
 	}
@@ -117,14 +117,14 @@ func (r owedRow) entry() (e verification.Erasure, err error) {
 }
 
 // ledgerRows returns the mark with at most limit owed entries; none without a mark.
-func (s *Store) ledgerRows(ctx context.Context, limit int) ([]store.Record, error) {
-	r, err := s.loadLedger(ctx)
+func ledgerRows(ctx context.Context, q querier, limit int) ([]store.Record, error) {
+	r, err := loadLedger(ctx, q)
 	if errors.Is(err, verification.ErrNotFound) {
 		return nil, nil
 	}
 	var rows []owedRow
 	if err == nil {
-		rows, err = selectAll(ctx, s.querier(), everyTenant, s.db.NewSelect().TableExpr("verifyd.owed_erasures, verifyd.erasure_ledger").
+		rows, err = selectAll(ctx, q, everyTenant, q.db.NewSelect().TableExpr("verifyd.owed_erasures, verifyd.erasure_ledger").
 			ColumnExpr("number, entry, id").OrderExpr("number").Limit(int64(limit)).String(), func(r owedRow) owedRow { return r })
 	}
 	for _, row := range rows {
@@ -138,9 +138,9 @@ func (s *Store) ledgerRows(ctx context.Context, limit int) ([]store.Record, erro
 }
 
 // ledgerRecords yields the mark with all that is owed.
-func (s *Store) ledgerRecords(ctx context.Context) iter.Seq2[store.Record, error] {
+func ledgerRecords(ctx context.Context, q querier) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		rows, err := s.ledgerRows(ctx, math.MaxInt32)
+		rows, err := ledgerRows(ctx, q, math.MaxInt32)
 		if err != nil {
 			yield(nil, err)
 			return

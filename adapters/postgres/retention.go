@@ -85,7 +85,7 @@ type markRow struct {
 }
 
 // markRecords yields marks. The ids in their columns count.
-func markRecords(_ context.Context, _ *Store, rows []markRow) iter.Seq2[store.Record, error] {
+func markRecords(_ context.Context, _ querier, rows []markRow) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		for _, r := range rows {
 			var m store.RetentionMark

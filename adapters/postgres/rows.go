@@ -28,7 +28,7 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 	case kind == store.RecordCopy:
 		return s.loadCopy(ctx)
 	case kind == store.RecordLedger:
-		return s.loadLedger(ctx)
+		return loadLedger(ctx, s.querier())
 	case kind == store.RecordAccount:
 		a, err := s.accounts.get(ctx, key)
 		return store.AccountRecord{Account: a}, err
@@ -40,7 +40,7 @@ func (s *Store) Row(ctx context.Context, kind store.RecordKind, key string) (sto
 		t, err := s.loadLogo(ctx, verification.TenantID(key))
 		return store.TenantRecord{Tenant: t}, err
 	default:
-		for r, err := range recordsOf(ctx, s, kind, parts) {
+		for r, err := range recordsOf(ctx, s.querier(), kind, parts) {
 			return r, err
 		}
 	}
@@ -60,11 +60,11 @@ func (s *Store) Rows(ctx context.Context, q store.RowQuery) (p store.Page[store.
 	case q.Kind == store.RecordAccount:
 		p.Data, err = listRows(ctx, s, of, "client_id", func(r accountRow) store.Record { return store.AccountRecord{Account: r.account()} })
 	case q.Kind == store.RecordLedger:
-		p.Data, err = s.ledgerRows(ctx, q.Limit)
+		p.Data, err = ledgerRows(ctx, s.querier(), q.Limit)
 	case q.Kind == store.RecordPass: // also one whose work is not queued yet
 		p.Data, err = listRows(ctx, s, "", "list", passRow.record)
 	default:
-		for r, err := range recordsOf(ctx, s, q.Kind, nil) {
+		for r, err := range recordsOf(ctx, s.querier(), q.Kind, nil) {
 			if err != nil {
 				return p, err
 			}
