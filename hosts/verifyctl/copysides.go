@@ -39,10 +39,13 @@ type copySide struct {
 	}
 	keys   copyKeys
 	files  bootstrap.Ledger
-	name   string                                            // for people
-	folder datadir.Folder                                    // empty for a database
-	hosts  func(ctx context.Context) ([]pgadmin.Host, error) // nil for a folder, which is locked
-	close  func() error
+	name   string         // for people
+	folder datadir.Folder // empty for a database
+
+	database *postgres.Store                                   // nil for a folder
+	known    int                                               // how many runs a backup says that it has
+	hosts    func(ctx context.Context) ([]pgadmin.Host, error) // nil for a folder, which is locked
+	close    func() error
 }
 
 // copyKeys are the keys beside a store.
@@ -66,7 +69,7 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 	if err := operator.Examine(folder); err != nil {
 		return nil, err
 	}
-	if err := folder.CheckOwner(); err != nil {
+	if err := folder.Check(); err != nil {
 		return nil, err
 	}
 	path, err := filepath.Abs(name)
@@ -92,7 +95,7 @@ func openTarget(ctx context.Context, name string, now time.Time) (*copySide, err
 	return openFolderSide(ctx, datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true})
 }
 
-// sameFolder reports whether two names are of one folder that exists.
+// sameFolder reports whether two names are of one folder or file that exists.
 func sameFolder(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {
@@ -149,7 +152,7 @@ func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide,
 	config := s.Pool().Config().ConnConfig
 	admin := pgadmin.Of(s)
 	return &copySide{
-		Target: s, lists: s, keys: databaseKeys{s}, files: admin,
+		Target: s, lists: s, keys: databaseKeys{s}, files: admin, database: s,
 		name:  "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
 		hosts: admin.Hosts,
 		close: func() error {
@@ -175,6 +178,9 @@ func (c *copySide) refuseHosts(ctx context.Context) error {
 
 // runs returns the number of runs of all tenants.
 func (c *copySide) runs(ctx context.Context, now time.Time) (n int, err error) {
+	if c.lists == nil {
+		return c.known, nil
+	}
 	tenants, err := store.Tables{RowStore: c}.Tenants(ctx)
 	for _, t := range tenants {
 		p, err := c.lists.List(ctx, t.ID, store.RunQuery{PageQuery: store.PageQuery{Limit: 1}, Now: now})

@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if os.Getenv(asHost) != "" {
+		verifyd.Main()
+		return
+	}
 	os.Exit(pgtest.Main(m, func(ctx context.Context, url string) error {
 		_, err := postgres.Migrate(ctx, url)
 		return err

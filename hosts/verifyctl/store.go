@@ -3,46 +3,21 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/verifyd/verifyd/hosts/internal/datadir"
-	"github.com/verifyd/verifyd/hosts/internal/operator"
 )
 
 type storeCommands struct {
-	Backup storeBackup `cmd:"" help:"Write a backup of a data folder, also while its host runs." see:"data-folder.md"`
-	Copy   storeCopy   `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back." see:"data-folder.md#from-a-folder-to-postgresql-and-back"`
-	Check  storeCheck  `cmd:"" help:"Look for damage in the journal of a data folder." see:"data-folder.md"`
-	Repair storeRepair `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it." see:"data-folder.md"`
-}
-
-type storeBackup struct {
-	Dir  datadir.Folder `arg:"" help:"Data folder of a host. VERIFYD_DATA_DIR does not replace this argument."`
-	File string         `arg:"" help:"File of the backup, which is replaced if it exists; - is stdout."`
-}
-
-// Run writes the backup.
-func (c storeBackup) Run(ctx context.Context, s *session) error {
-	write := func(to io.Writer) error { return operator.Backup(ctx, c.Dir, s.folderOptions(), to) }
-	if c.File == "-" {
-		return write(s.binary)
-	}
-	_, missing := os.Stat(c.File)
-	size, err := replaceFile(c.File, write)
-	if err != nil {
-		return err
-	}
-	replaced := ""
-	if missing == nil {
-		replaced = ", in place of the file that was there"
-	}
-	return s.say(false, nil, "%s: %d bytes%s", oneLine(c.File), size, replaced)
+	Backup  storeBackup  `cmd:"" help:"Write a backup of a data folder or a database, also while hosts run." see:"operations.md#backup"`
+	Verify  storeVerify  `cmd:"" help:"Prove that a backup can be restored." see:"operations.md#backup"`
+	Restore storeRestore `cmd:"" help:"Restore a backup into an empty folder or database." see:"operations.md#restore"`
+	Copy    storeCopy    `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back." see:"data-folder.md#from-a-folder-to-postgresql-and-back"`
+	Check   storeCheck   `cmd:"" help:"Look for damage in the journal of a data folder." see:"data-folder.md"`
+	Repair  storeRepair  `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it." see:"data-folder.md"`
 }
 
 // replaceFile writes a file that only its owner can read, completely before it gets its name.

@@ -50,7 +50,7 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	rows, err := c.copy(ctx, s, from, to)
+	rows, err := c.copy(ctx, s, from, to, func(context.Context) error { return nil })
 	if err = errors.Join(err, to.close()); err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted: the same command continues the copy")
@@ -72,7 +72,8 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]copyRow, error) {
+// copy copies, and calls last before the target counts as complete.
+func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide, last func(ctx context.Context) error) ([]copyRow, error) {
 	if err := to.refuseHosts(ctx); err != nil {
 		return nil, err
 	}
@@ -86,16 +87,10 @@ func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]
 		Source: from.name, Now: s.clock.Now(), Runs: runs, Report: progress.report,
 		Also: func(ctx context.Context) (err error) {
 			if err = from.refuseHosts(ctx); err == nil {
-				keys, err = c.copyKeys(ctx, from, to)
+				keys, err = c.copyBeside(ctx, from, to)
 			}
 			if err == nil {
-				keys, err = copyFiles(ctx, from, to, keys)
-			}
-			if err == nil {
-				keys, err = copyAccepted(ctx, from, to, keys)
-			}
-			if err == nil {
-				keys, err = copySignOuts(ctx, from, to, keys)
+				err = last(ctx)
 			}
 			return err
 		},
@@ -110,8 +105,21 @@ func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide) ([]
 	return append(rows, keys...), nil
 }
 
-// copyKeys copies what is beside the records: the signing keys, and the key of the search or
-// its check.
+// copyBeside copies what is beside the records.
+func (c storeCopy) copyBeside(ctx context.Context, from, to *copySide) (rows []copyRow, err error) {
+	if rows, err = c.copyKeys(ctx, from, to); err == nil {
+		rows, err = copyFiles(ctx, from, to, rows)
+	}
+	if err == nil {
+		rows, err = copyAccepted(ctx, from, to, rows)
+	}
+	if err == nil {
+		rows, err = copySignOuts(ctx, from, to, rows)
+	}
+	return rows, err
+}
+
+// copyKeys copies the signing keys, and the key of the search or its check.
 func (c storeCopy) copyKeys(ctx context.Context, from, to *copySide) (rows []copyRow, err error) {
 	signing, err := from.keys.signing(ctx)
 	if err != nil {
@@ -236,12 +244,13 @@ const reportInterval = 2 * time.Second
 // copyProgress prints how far a copy is.
 type copyProgress struct {
 	s           *session
+	verb        string
 	kind        store.RecordKind
 	target      bool
 	began, last time.Time
 }
 
-func newCopyProgress(s *session) *copyProgress { return &copyProgress{s: s} }
+func newCopyProgress(s *session) *copyProgress { return &copyProgress{s: s, verb: "copied"} }
 
 func (c *copyProgress) report(p storecopy.Progress) {
 	now := c.s.clock.Now()
@@ -253,7 +262,7 @@ func (c *copyProgress) report(p storecopy.Progress) {
 	}
 	c.last = now
 	rate := float64(p.Records) / now.Sub(c.began).Seconds()
-	line := fmt.Sprintf("copied %d", p.Records)
+	line := fmt.Sprintf("%s %d", c.verb, p.Records)
 	if p.Target {
 		line = fmt.Sprintf("verified %d", p.Records)
 	}

@@ -48,6 +48,7 @@ type remembered struct {
 	files    []pgadmin.AppliedFile // the newest first
 	lists    []pgadmin.AcceptedList
 	signOuts []pgadmin.SignOut
+	backup   time.Time
 	broken   error // what Health and CheckCounts answer
 }
 
@@ -95,6 +96,13 @@ func (r *remembered) SignOuts(context.Context) ([]pgadmin.SignOut, error) { retu
 
 func (r *remembered) SaveSignOut(_ context.Context, s pgadmin.SignOut) error {
 	r.signOuts = append(r.signOuts, s)
+	return nil
+}
+
+func (r *remembered) LastBackup(context.Context) (time.Time, error) { return r.backup, nil }
+
+func (r *remembered) SaveBackup(_ context.Context, at time.Time) error {
+	r.backup = at
 	return nil
 }
 

@@ -3,6 +3,7 @@
 package bootstrap
 
 import (
+	"time"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -29,6 +30,10 @@ type Ledger interface { //nolint:interfacebloat // what hosts share beside the s
 	SignOuts(ctx context.Context) ([]pgadmin.SignOut, error)
 	// SaveSignOut signs a reviewer out.
 	SaveSignOut(ctx context.Context, s pgadmin.SignOut) error
+	// LastBackup returns the moment of the last backup; zero for none.
+	LastBackup(ctx context.Context) (time.Time, error)
+	// SaveBackup saves the moment of the last backup.
+	SaveBackup(ctx context.Context, at time.Time) error
 }
 
 // Hash identifies what a file says: two files with the same content have the same hash,

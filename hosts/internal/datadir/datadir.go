@@ -22,7 +22,7 @@ const mode = 0o700
 
 // Create creates the folder if it is missing, so that it survives a loss of power, and reports
 // whether it was. It returns a warning if other users can open a folder that existed, and the
-// error of CheckOwner.
+// error of Check.
 func (f Folder) Create() (made bool, warning string, err error) {
 	if info, err := os.Stat(string(f)); err == nil {
 		if !info.IsDir() {
@@ -31,7 +31,7 @@ func (f Folder) Create() (made bool, warning string, err error) {
 		if info.Mode().Perm()&^mode != 0 {
 			warning = fmt.Sprintf("other users of this machine can open the data folder %s (mode %04o): chmod 700 %[1]s", f, info.Mode().Perm())
 		}
-		return false, warning, f.CheckOwner()
+		return false, warning, f.Check()
 	}
 	if err = os.MkdirAll(string(f), mode); err == nil {
 		err = syncFolder(filepath.Dir(filepath.Clean(string(f))))
@@ -56,9 +56,12 @@ func (f Folder) Discard() {
 	}
 }
 
-// CheckOwner returns an error if the folder has a journal of another user, who could not read
+// Check returns an error if the folder has a part of a restore, or a journal of another user, who could not read
 // what this process writes.
-func (f Folder) CheckOwner() error {
+func (f Folder) Check() error {
+	if _, err := os.Lstat(f.Restoring()); err == nil {
+		return fmt.Errorf("%s has a part of a backup, whose restore was interrupted or still goes on: if none goes on, remove the folder and restore the backup again", f)
+	}
 	info, err := os.Stat(f.Journal())
 	if errors.Is(err, fs.ErrPermission) {
 		info, err = os.Stat(string(f))
@@ -118,6 +121,12 @@ func (f Folder) AcceptedLists() string { return f.path("accepted-lists.json") }
 
 // SignOuts returns the file that says which reviewers were signed out.
 func (f Folder) SignOuts() string { return f.path("sign-outs.json") }
+
+// LastBackup returns the file that says when the folder was backed up. No backup has it.
+func (f Folder) LastBackup() string { return f.path("last-backup.json") }
+
+// Restoring returns the file that is in the folder until a restore is complete.
+func (f Folder) Restoring() string { return f.path("restoring") }
 
 // Socket returns the address at which the host that has the folder serves operators: a Unix
 // socket, which only the user of the host can open.

@@ -3,41 +3,54 @@
 package operator
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/verifyd/verifyd/hosts/internal/backup"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/internal/memory/journal"
+	"github.com/verifyd/verifyd/internal/memory/memstore"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
-// Backup implements Data. It writes a tar archive, compressed with gzip: the journal as it is at
+// Backup implements Data. It writes an archive of package backup: the journal as it is at
 // one moment, and then the documents, keys and other files of the folder. So each document that
-// the journal names is in the archive. A host starts on a folder in which it is unpacked.
+// the journal names is in the archive, unless it was removed meanwhile. A host starts on a folder in which it is unpacked.
 func (h *Held) Backup(ctx context.Context, to io.Writer) error {
+	documents, err := documentsIn(h.folder)
+	if err != nil {
+		return err
+	}
+	m := backup.Manifest{At: time.Now()}
 	files, err := h.Files(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(backUp(ctx, h.folder, files, to), journal.CloseFiles(files))
+	m.Ledger, err = backup.PositionOf(h.Records(ctx, store.RecordLedger))
+	if err == nil {
+		err = backUp(ctx, h.folder, files, documents, m, to)
+	}
+	return errors.Join(err, journal.CloseFiles(files))
 }
 
 // Backup writes a backup of a folder as Data.Backup does: through the host that has it, or else
 // of its files as they are, and then it changes nothing in the folder.
 func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer) error {
 	var files []journal.Part
+	var has *memstore.Store
 	var release func() error
 	host, err := reach(ctx, folder, o, func() (err error) {
-		if err = folder.CheckOwner(); err == nil {
-			files, release, err = journal.Stored(ctx, folder.Journal(), folder.Used())
+		if err = folder.Check(); err == nil {
+			files, has, release, err = journal.Stored(ctx, folder.Journal(), folder.Used())
 		}
 		return err
 	})
@@ -47,26 +60,67 @@ func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer)
 	case host != nil:
 		return errors.Join(host.Backup(ctx, to), host.Close())
 	}
-	return errors.Join(backUp(ctx, folder, files, to), release())
+	m := backup.Manifest{At: time.Now(), Runs: has.Runs()}
+	m.Ledger, err = backup.PositionOf(has.Records(ctx, store.RecordLedger))
+	if err == nil {
+		err = backUp(ctx, folder, files, nil, m, to)
+	}
+	return errors.Join(err, release())
 }
 
-func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to io.Writer) error {
-	compressed, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
-	if err != nil {
-		return err
+// SaveBackup saves the moment of a backup of a folder, through the host that has it or else in the folder.
+func SaveBackup(ctx context.Context, folder datadir.Folder, o Options, at time.Time) error {
+	host, err := reach(ctx, folder, o, func() error {
+		if err := folder.Check(); err != nil {
+			return err
+		}
+		return Hold(folder, nil, Host{}).SaveBackup(ctx, at)
+	})
+	if err == nil && host != nil {
+		err = errors.Join(host.SaveBackup(ctx, at), host.Close())
 	}
-	a := archive{tar.NewWriter(compressed)}
+	return err
+}
+
+// documentsIn returns the ids of the documents in a folder.
+func documentsIn(folder datadir.Folder) (map[uuid.UUID]bool, error) {
+	found := map[uuid.UUID]bool{}
+	err := filepath.WalkDir(folder.Documents(), func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "."): // unfinished files
+			return fs.SkipDir
+		case err == nil && d.Type().IsRegular():
+			if id, bad := uuid.Parse(filepath.Base(filepath.Dir(name))); bad == nil {
+				found[id] = true
+			}
+		}
+		return err
+	})
+	return found, err
+}
+
+// backUp writes an archive. documents are those that the folder had before the moment of the journal.
+func backUp(
+	ctx context.Context, folder datadir.Folder, files []journal.Part, documents map[uuid.UUID]bool, m backup.Manifest, to io.Writer,
+) error {
+	a := backup.NewWriter(to)
 	root, err := os.OpenRoot(string(folder))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // it was only read
 	inJournal := filepath.Base(folder.Journal())
-	if err := a.folder(inJournal); err != nil {
+	if err := a.Folder(inJournal); err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err := a.file(ctx, path.Join(inJournal, f.Name), f.Size, f.File, f.Content()); err != nil {
+		info, err := f.Stat()
+		if err == nil {
+			err = a.File(ctx, path.Join(inJournal, f.Name), f.Size, info.ModTime(), f.Content())
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -80,10 +134,10 @@ func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to
 			return nil
 		case name == inJournal, d.IsDir() && strings.HasPrefix(d.Name(), "."): // unfinished files
 			return fs.SkipDir
-		case strings.HasPrefix(name, filepath.Base(folder.Erasures())): // see datadir.Folder.Erasures
+		case strings.HasPrefix(name, filepath.Base(folder.Erasures())), name == filepath.Base(folder.LastBackup()): // see datadir.Folder.Erasures
 			return nil
 		case d.IsDir():
-			return a.folder(name)
+			return a.Folder(name)
 		case !d.Type().IsRegular(), strings.HasPrefix(d.Name(), "."):
 			return nil
 		}
@@ -99,38 +153,19 @@ func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, to
 		if err != nil {
 			return err
 		}
-		return a.file(ctx, name, info.Size(), f, f)
+		if id, bad := uuid.Parse(path.Base(path.Dir(name))); bad == nil {
+			delete(documents, id)
+		}
+		return a.File(ctx, name, info.Size(), info.ModTime(), f)
 	})
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return err
 	}
-	return errors.Join(a.tar.Close(), compressed.Close())
-}
-
-// archive is an archive that is written.
-type archive struct {
-	tar *tar.Writer
-}
-
-func (a archive) folder(name string) error {
-	return a.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o700})
-}
-
-// file adds a file of a size.
-func (a archive) file(ctx context.Context, name string, size int64, f *os.File, content io.Reader) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if _, missing := root.Stat(filepath.Base(folder.Documents())); missing != nil {
+		m.WithoutDocuments = true // the host has them elsewhere
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return err
+	for id := range documents {
+		m.Removed = append(m.Removed, id.String())
 	}
-	err = a.tar.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: info.ModTime()})
-	if err == nil {
-		_, err = io.CopyN(a.tar, content, size)
-	}
-	if err != nil {
-		return fmt.Errorf("add %s to the backup: %w", name, err)
-	}
-	return nil
+	return a.Close(m)
 }

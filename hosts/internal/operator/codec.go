@@ -159,3 +159,35 @@ type answer struct {
 	Results []jsontext.Value // all but the error
 	Error   *failure
 }
+
+// ofRecords are the options of the records of a backup.
+func ofRecords() json.Options {
+	return json.JoinOptions(
+		ofValues(), json.WithMarshalers(json.MarshalFunc(encodeEvents)), json.WithUnmarshalers(json.UnmarshalFunc(decodeEvents)))
+}
+
+// EncodeRecord returns the JSON of a record of a store, on one line.
+func EncodeRecord(r store.Record) ([]byte, error) { return json.Marshal(r, ofRecords()) }
+
+// DecodeRecord returns the record of a kind. It refuses a member that this build does not know.
+func DecodeRecord(kind store.RecordKind, raw []byte) (r store.Record, err error) {
+	into := func(value any) error { return json.Unmarshal(raw, value, ofRecords()) }
+	switch kind { //nolint:exhaustive // the others are rows
+	case store.RecordWorkflow:
+		r, err = decoded[store.WorkflowRecord](into)
+	case store.RecordRun:
+		r, err = decoded[store.RunRecord](into)
+	case store.RecordMeasure:
+		r, err = decoded[store.MeasureRecord](into)
+	case store.RecordAudit:
+		r, err = decoded[store.AuditRecord](into)
+	default:
+		r, err = store.DecodeRow(kind, into)
+	}
+	return r, err
+}
+
+func decoded[R store.Record](into func(any) error) (r R, err error) {
+	err = into(&r)
+	return r, err
+}

@@ -115,6 +115,24 @@ func (l *ledger) SaveSignOut(ctx context.Context, s pgadmin.SignOut) error {
 	return writeAll(l.of.SignOuts(), append(all, s))
 }
 
+// LastBackup implements Ports.
+func (l *ledger) LastBackup(ctx context.Context) (at time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, err := readAll[time.Time](ctx, l.of.LastBackup(), "the next backup makes it again")
+	if len(all) > 0 {
+		at = all[0]
+	}
+	return at, err
+}
+
+// SaveBackup implements Ports.
+func (l *ledger) SaveBackup(_ context.Context, at time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return writeAll(l.of.LastBackup(), []time.Time{at.UTC()})
+}
+
 // readAll reads a file with a JSON array; none if there is no file.
 func readAll[T any](ctx context.Context, file, without string) (all []T, err error) {
 	raw, err := os.ReadFile(file)

@@ -115,7 +115,7 @@ func attempt(ctx context.Context, folder datadir.Folder, wait time.Duration, tak
 // Take opens a folder that no host has, or makes one. It returns an error if the folder is of
 // another user, and journal.ErrHeld if a process has it.
 func Take(ctx context.Context, folder datadir.Folder, o journal.Options) (*Held, error) {
-	if err := folder.CheckOwner(); err != nil {
+	if err := folder.Check(); err != nil {
 		return nil, err
 	}
 	o.Used = folder.Used()
@@ -139,7 +139,7 @@ func Check(ctx context.Context, folder datadir.Folder) (journal.Report, error) {
 func Repair(ctx context.Context, folder datadir.Folder, now time.Time, accept bool) (journal.Repaired, error) {
 	err := Examine(folder)
 	if err == nil {
-		err = folder.CheckOwner()
+		err = folder.Check()
 	}
 	if err != nil {
 		return journal.Repaired{}, err

@@ -104,20 +104,21 @@ func openFiles(root *os.Root, end position) (files []Part, err error) {
 
 // Stored opens the files of a journal that no process has, without a record at the end that was not
 // written completely. It writes nothing, so that it works on a full disk and on a read-only one.
-// Until release, which also closes the files, the folder is locked. Stored returns ErrConflict if
-// another process has the folder, and an error if the journal has damage or a part of a copy. used is
-// Options.Used.
-func Stored(ctx context.Context, dir string, used bool) (files []Part, release func() error, err error) {
+// Until release, which also closes the files, the folder is locked. Stored also returns what the files have. It
+// returns ErrConflict if another process has the folder, and an error if the journal has damage or a part of a copy.
+// used is Options.Used.
+func Stored(ctx context.Context, dir string, used bool) (files []Part, m *memstore.Store, release func() error, err error) {
 	unlock, err := examine(ctx, dir, used, func(root *os.Root, c *check) (err error) {
 		if files, err = storedFiles(root, c.TornBytes); err == nil && c.trail.mark != nil {
 			err = addMark(root, &files, nil)
 		}
+		m = c.memory
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return files, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
+	return files, m, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
 }
 
 // Read reads a journal as Stored does, into memory.
