@@ -89,7 +89,7 @@ func TestAnArabicHitReadsFromLeftToRight(t *testing.T) {
 		},
 	}), "case-1")
 	d.Settle()
-	const said = "<span>\u2068طارق المزروي\u2069, born \u20681974-07-02\u2069, \u2068Syria\u2069</span>"
+	const said = "<span>\u2068طارق المزروي\u2069 · name the same · birth date not given, listed \u20681974-07-02\u2069 · \u2068Syria\u2069</span>"
 	p := d.as(reviewer(verification.RoleReviewer))
 	wants(t, p.get("/queue"), http.StatusOK, said)
 	wants(t, p.get("/runs/"+string(run)), http.StatusOK, said)

@@ -91,11 +91,11 @@ func hitGroups(c rules.Card, run verification.RunID) []hitGroup {
 // hit is the customer beside an entry, how they compare and, in a report for the file, what a
 // reviewer decided.
 func (l *layout) hit(head string, h listed, r report.Print, node verification.NodeID, t tone) []block {
-	blocks := l.hitHead(head, fmt.Sprintf("%.0f %%", 100*h.Score), t)
+	blocks := l.hitHead(head, t)
 	blocks = append(blocks, l.hitFacts(labels.HitRows(r.Sources[node].Asked, r.Subject, h.Hit, hitWords()), t)...)
-	if len(h.Reasons) > 0 {
-		blocks = append(blocks, l.cardEntry(entry{key: "How they compare", lines: l.hitReasons(h.Reasons)}, t, limitText)...)
-	}
+	reasons := l.hitReasons(h.Reasons)
+	reasons = append(reasons, l.set(fmt.Sprintf("Score of the list: %.0f %%", 100*h.Score), limitValue, styleCell(), cardWidth-cardKeyWidth)...)
+	blocks = append(blocks, l.cardEntry(entry{key: "How they compare", lines: reasons}, t, limitText)...)
 	d, key := h.Decision, "Decided"
 	if h.asked && !h.Settled() {
 		key = "Not decided"
@@ -119,15 +119,11 @@ func (l *layout) hit(head string, h listed, r report.Print, node verification.No
 	return blocks
 }
 
-// hitHead is the name of the entry, and the score on the right.
-func (l *layout) hitHead(name, score string, t tone) []block {
-	const above, below, scoreWidth = 3.0, 1.0, 16.0
+// hitHead is the name of the entry.
+func (l *layout) hitHead(name string, t tone) []block {
 	st := styleStrong()
-	lines := l.name(name, st, cardWidth-scoreWidth-4, limitNameLines)
-	text := newParagraph(0, above, st, lines...)
-	figure := l.word(score, st)
-	return []block{cardRow(t, text.bottom()+below,
-		column(cardWidth-scoreWidth, text), column(scoreWidth, newParagraph(scoreWidth-figure.Width, above, st, figure)))}
+	text := newParagraph(0, 3, st, l.name(name, st, cardWidth, limitNameLines)...)
+	return []block{cardRow(t, text.bottom()+1, column(cardWidth, text))}
 }
 
 // hitFacts is a table of the customer beside the entry. What both have is bold, and a birth date

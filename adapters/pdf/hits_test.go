@@ -53,7 +53,7 @@ func screenedBank(t testing.TB, name string) report.Print {
 func TestAHitIsPrintedAsCustomerBesideEntry(t *testing.T) {
 	got := text(t, render(t, plain(t), screenedBank(t, "Viktor Petrow")))
 	for _, want := range []string{
-		"Hit 1 of 2: Zamoyskov, Viktor\n91 %\n", "Customer\nEntry\n", "Name that matched\n–\nViktor\n Petrov\n",
+		"Hit 1 of 2: Zamoyskov, Viktor\n", "Score of the list: 91 %", "Customer\nEntry\n", "Name that matched\n–\nViktor\n Petrov\n",
 		"Born\n1961\n-07-01\n1961\n-03-14\nDiffers in part\n", "Countries\nIndia, \nBelarus\nRussia, \nBelarus\nDiffers in part\n",
 		"Listed as\n–\nsanctioned, politically exposed\nperson\n", "Born\n1961-07-01\n1970\nDiffers\n",
 		"How they compare\nViktor is the same\nPetrow is like", "Cleared by the check 1 of 1: Viktor Petrow\n", "Hits total\n2\n",
@@ -110,7 +110,7 @@ func TestAHitThatWasLeftOutSaysWhoClearedIt(t *testing.T) {
 	}
 	got := text(t, render(t, plain(t), p))
 	for _, want := range []string{
-		"Left out, decided before 1 of 2: Zamoyskov, Viktor\n91 %\n", "Another person, by Vikram Singh on 20 Nov 2026, 14:52:23 IST\nIn the run 0191-other\n",
+		"Left out, decided before 1 of 2: Zamoyskov, Viktor\n", "Score of the list: 91 %", "Another person, by Vikram Singh on 20 Nov 2026, 14:52:23 IST\nIn the run 0191-other\n",
 		"Left out, decided before 2 of 2:",
 	} {
 		if !strings.Contains(got, want) {

@@ -103,6 +103,7 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 		}
 	}
 	r.words = facts.SearchWords(h.Program, h.Run)
+	r.Report.Concerns = h.Run.Compared(r.Report.Concerns, h.Program, facts.SubjectOf(h.Program, h.Run))
 	r.Subject, r.Facts = facts.SubjectOf(h.Program, h.Run), facts.Of(h.Program, h.Run, schemas, r.Asked)
 	return r, nil
 }

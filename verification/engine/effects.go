@@ -135,7 +135,9 @@ func carryOut(ctx context.Context, s *session, after rules.Run, c store.Commit) 
 // withBrief returns a summary of a run with what the review queue shows of its person.
 func (s *session) withBrief(summary rules.Summary, run rules.Run) rules.Summary {
 	if summary.Review != nil {
-		review := summary.Review.WithBrief(facts.BriefOf(s.program, run))
+		subject, differing := facts.BriefOf(s.program, run)
+		review := summary.Review.WithBrief(subject, differing)
+		review.Concerns = run.Compared(review.Concerns, s.program, subject)
 		summary.Review = &review
 	}
 	return summary

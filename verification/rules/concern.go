@@ -43,6 +43,9 @@ type Concern struct {
 	// reviewer is not sure, or else the best one; nil for none. MoreHits counts the others.
 	Hit      *verification.Hit `json:"hit,omitempty"`
 	MoreHits int               `json:"more_hits,omitempty"`
+	// List is the list of the hit, and Likeness compares both: see Run.Compared. Reviews that were stored before have neither.
+	List     string    `json:"list,omitempty"`
+	Likeness *Likeness `json:"likeness,omitempty"`
 	// DecidedHits counts the hits that are decided, and SameHits those of them whose entry is
 	// the same person or company. UnsureHits counts those of which a reviewer is not sure: they
 	// are not decided.

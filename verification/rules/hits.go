@@ -4,10 +4,8 @@
 package rules
 
 import (
-	"slices"
 	"strings"
 
-	"github.com/verifyd/verifyd/internal/fold"
 	"github.com/verifyd/verifyd/internal/screened"
 	"github.com/verifyd/verifyd/verification"
 )
@@ -52,40 +50,13 @@ func (h FoundHit) AsksSecond(p Verdict, agrees bool) bool {
 // has screened, and a birth date that agrees as far as it goes: as the check was asked and, if the
 // run is about the same one, as the run says.
 func Agrees(h verification.Hit, asked verification.Data, about Subject) bool {
-	who := screened.Of(asked.Map(), about.Name, about.BirthDate, about.Number)
-	name := fold.Words(who.Name)
-	same := h.Score >= sameScore || name != "" && (fold.Words(h.Name) == name || fold.Words(h.Alias) == name)
-	for _, number := range who.Numbers {
-		number = fold.Name(number)
-		same = same || len(number) >= minSameNumber && slices.ContainsFunc(h.Reasons, func(reason string) bool {
-			return strings.Contains(fold.Name(reason), number)
-		})
-	}
-	return same && slices.ContainsFunc(who.BirthDates, func(date string) bool {
-		return slices.ContainsFunc(h.BirthDates, func(listed string) bool { return sameDay(date, listed) })
-	})
+	return LikenessOf(h, asked, about).Close()
 }
 
 // minSameNumber is how many letters and digits of a number are looked for in the reasons of a hit.
 const minSameNumber = 5
 
 func isDigit(r rune) bool { return r >= '0' && r <= '9' }
-
-// sameDay reports whether two dates agree in the year, the month and the day, as far as both have
-// them. What stands before and after a listed date, such as "~", does not matter.
-func sameDay(date, listed string) bool {
-	date = strings.TrimSpace(date)
-	at := strings.IndexFunc(listed, isDigit)
-	if len(date) < len("2006") || at < 0 {
-		return false
-	}
-	listed = listed[at:]
-	if end := strings.IndexFunc(listed, func(r rune) bool { return !isDigit(r) && r != '-' }); end >= 0 {
-		listed = listed[:end]
-	}
-	listed = strings.TrimRight(listed, "-")
-	return len(listed) >= len("2006") && (strings.HasPrefix(date, listed) || strings.HasPrefix(listed, date))
-}
 
 // eachHit calls f with the hits of the run, of all visits, until it returns false. agrees says
 // whether the entry agrees with the person or company; of an earlier visit, of which the run does
@@ -106,12 +77,8 @@ func (d *decision) eachHit(f func(h FoundHit, agrees func() bool) bool) {
 // agrees returns Agrees of a hit of a visit of a check.
 func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier int) bool {
 	step, _ := d.run.Step(node)
-	request, err := d.run.RequestAgain(d.program, "", node)
-	if err != nil || earlier > 0 || step.Gone {
-		return h.Score >= sameScore
-	}
-	asked, err := verification.NewData(request.With)
-	if err != nil {
+	asked, said := d.run.askedNow(d.program, step)
+	if !said || earlier > 0 {
 		return h.Score >= sameScore
 	}
 	values := d.run.FactValues(d.program)

@@ -41,15 +41,21 @@ func ConcernOf(s shell.Session, c rules.Concern) Concern {
 	}
 	switch c.Kind {
 	case rules.ConcernHit:
-		v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("concern.hit", Percent(c.Hit.Score))}
-		v.Text, v.Hit = hitText(s, *c.Hit), true
+		v.Badge = &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Say("concern.redacted")}
+		if c.List != "" {
+			v.Badge.Text = shell.Isolate(labels.InWords(c.List))
+		}
+		if c.Likeness != nil && c.Likeness.Close() {
+			v.Badge.Tone = web.Bad
+		}
+		v.Text, v.Hit = hitText(s, *c.Hit, c.Likeness), true
 		if c.MoreHits > 0 {
 			v.Text += " " + s.Count("queue.more", c.MoreHits)
 		}
 		left := c.OpenHits()
 		switch {
 		case c.SameHits > 0:
-			v.Badge = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("hit.same")}
+			v.Badge, v.Text = &web.Badge{Tone: web.Bad, Icon: "flag", Text: s.Say("hit.same")}, v.Badge.Text+" · "+v.Text
 		case left > 0 && left == c.UnsureHits:
 			v.Badge = &web.Badge{Tone: web.Warning, Icon: "flag", Text: s.Count("concern.unsure", c.UnsureHits)}
 		case left == 0:
@@ -80,20 +86,58 @@ func ConcernOf(s shell.Session, c rules.Concern) Concern {
 	return v
 }
 
-// hitText returns who the entry of a hit is: name, birth date, countries.
-func hitText(s shell.Session, h verification.Hit) string {
-	parts := []string{shell.Isolate(h.Name)}
-	if len(h.BirthDates) > 0 {
+// hitText returns who the entry of a hit is: name, how it is like the person, why it is listed, countries.
+func hitText(s shell.Session, h verification.Hit, l *rules.Likeness) string {
+	parts := append([]string{shell.Isolate(h.Name)}, AlikeOf(s, l)...)
+	if l == nil && len(h.BirthDates) > 0 {
 		parts = append(parts, s.Say("concern.born", shell.Isolate(h.BirthDates[0])))
 	}
-	if len(h.Countries) > 0 {
-		var names []string
-		for _, code := range h.Countries {
-			names = append(names, shell.Isolate(country.Name(code, s.Lang())))
-		}
-		parts = append(parts, strings.Join(names, ", "))
+	var listed, names []string
+	for _, topic := range h.Topics {
+		listed = append(listed, shell.Isolate(TopicOf(s, topic)))
 	}
-	return strings.Join(parts, ", ")
+	for _, code := range h.Countries {
+		names = append(names, shell.Isolate(country.Name(code, s.Lang())))
+	}
+	for _, all := range [][]string{listed, names} {
+		if len(all) > 0 {
+			parts = append(parts, strings.Join(all, ", "))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// TopicOf returns why an entry is on a list in words.
+func TopicOf(s shell.Session, topic string) string {
+	return cmp.Or(s.Message("topic."+topic), labels.InWords(strings.ReplaceAll(topic, ".", "_")))
+}
+
+// AlikeOf returns in words how an entry is like the person or company: the name, then the birth date.
+func AlikeOf(s shell.Session, l *rules.Likeness) (parts []string) {
+	switch {
+	case l == nil || l.Name == "":
+		return nil
+	case l.Name != rules.NameAlike:
+		parts = append(parts, s.Say("like."+string(l.Name)))
+	case l.Words[0] != "" && l.Words[1] != "":
+		parts = append(parts, s.Say("like.words", shell.Isolate(l.Words[0]), shell.Isolate(l.Words[1])))
+	case l.Words[0] != "" || l.Words[1] != "":
+		parts = append(parts, s.Say("like.but", shell.Isolate(l.Words[0]+l.Words[1])))
+	default:
+		parts = append(parts, s.Say("like.alike"))
+	}
+	switch date := shell.Isolate(l.Date); {
+	case l.Born == "": // a company
+		return parts
+	case l.Born == rules.BornNotGiven && l.Date == "":
+		return append(parts, s.Say("like.born.none"))
+	case l.Born == rules.BornApart:
+		return append(parts, s.Count("like.born.apart", l.Years, date))
+	case l.Born == rules.BornSameDay || l.Date == "":
+		return append(parts, s.Say("like.born."+string(l.Born)))
+	default:
+		return append(parts, s.Say("like.born."+string(l.Born), date))
+	}
 }
 
 // Percent returns a score of 0 to 1 in percent.

@@ -27,7 +27,7 @@ type hitView struct {
 	shell.Session
 	ID       string // of its section on the page
 	Name     string
-	Percent  int
+	Like     []string // how it is like the person, in words, after the list
 	Rows     []hitRow
 	Reasons  []string
 	Dir      string       // the direction of the reasons
@@ -37,7 +37,7 @@ type hitView struct {
 
 	address string // of the visit of the check
 	of      rules.FoundHit
-	agrees  bool // see rules.Agrees
+	like    rules.Likeness
 	Asks    bool // the person must decide it to confirm an approval
 }
 
@@ -77,6 +77,9 @@ func (f hitForm) Matches() []rules.HitMatch {
 // Cleared reports whether the entry is another person or company.
 func (v hitView) Cleared() bool { return v.of.Decision.Match == rules.MatchOther }
 
+// Agrees reports whether the name or a number and the birth date are the same.
+func (v hitView) Agrees() bool { return v.like.Close() }
+
 // hitsOf returns the hits of a visit of a check, by its address: of the check, and of later versions
 // of the list.
 func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.FoundHit, asked verification.Data) (all []hitView) {
@@ -84,19 +87,23 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 		return nil
 	}
 	for _, h := range found {
+		like := rules.LikenessOf(h.Hit, asked, rec.Subject)
 		v := hitView{
-			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, Percent: queue.Percent(h.Score),
+			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name,
+			Like: append([]string{labels.InWords(h.List)}, queue.AlikeOf(s, &like)...),
 			Rows: hitRows(s, asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h,
-			agrees: rules.Agrees(h.Hit, asked, rec.Subject),
+			like: like,
 		}
 		for _, reason := range h.Reasons {
 			v.Reasons = append(v.Reasons, labels.IsolateWords(reason))
 		}
+		v.Reasons = append(v.Reasons, s.Say("hit.score", queue.Percent(h.Score)))
 		if d := h.Decision; d.Match != "" {
 			v.Decision = &verdictView{Badge: matchBadge(s, d.Match), By: personName(s, d.By), At: s.Ago(d.At, rec.At), Notes: d.Reason}
 		}
 		all = append(all, v)
 	}
+	slices.SortStableFunc(all, func(a, b hitView) int { return a.like.Compare(b.like) })
 	return all
 }
 
@@ -169,7 +176,7 @@ func hitRows(s shell.Session, asked verification.Data, about rules.Subject, h ve
 			return cmp.Or(code, text)
 		},
 		CountryName: func(code string) string { return country.Name(code, s.Lang()) },
-		Topic:       func(topic string) string { return cmp.Or(s.Message("topic."+topic), topic) },
+		Topic:       func(topic string) string { return queue.TopicOf(s, topic) },
 	}) {
 		rows = append(rows, hitRow{s.Say("hit." + string(row.Fact)), row.Customer, row.Entry})
 	}
@@ -183,7 +190,7 @@ func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verd
 	refused := slices.IndexFunc(v.Verdict.Problems, func(p fieldProblem) bool { return p.Field == hitsField })
 	for i := range v.cards {
 		for _, h := range v.cards[i].allHits() {
-			h.Asks = v.Verdict.Needed && !v.Verdict.Own && h.of.AsksSecond(proposal, h.agrees)
+			h.Asks = v.Verdict.Needed && !v.Verdict.Own && h.of.AsksSecond(proposal, h.Agrees())
 			if total++; h.Decision == nil || h.Asks {
 				left++
 			}
@@ -200,7 +207,7 @@ func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verd
 				Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
 				Reason: h.of.Decision.Reason, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes,
 			}
-			if h.agrees {
+			if h.Agrees() {
 				h.Form.Rule = s.Say("hit.reason.equal")
 			}
 			if h.Asks { // for a reason of their own
