@@ -142,6 +142,7 @@ func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 			"see verifyctl webhook list --state failed; then run verifyctl webhook redeliver --all-failed"),
 		rescreening(st.passes, s.clock.Now()), ends(ctx, db, s.clock.Now()),
 	}
+	found = append(found, s.backedUp(ctx, db))
 	found = append(found, clients(st.hosts)...)
 	found = append(found, searching(st.hosts)...)
 	found = append(found, screeningLists(st.hosts)...)
@@ -292,6 +293,25 @@ func rescreening(passes []store.RescreenPass, now time.Time) finding {
 		return ok(check, "completed runs are being screened again against "+strings.Join(running, ", "))
 	}
 	return ok(check, "no completed run waits to be screened again")
+}
+
+// backupAge is how old the last backup may be: one a day, and some time to make it.
+const backupAge = 25 * time.Hour
+
+// backedUp reports how old the last backup is.
+func (s *session) backedUp(ctx context.Context, db *database) finding {
+	const check, advice = "backup", "make one a day with verifyctl store backup, unless another program backs up the store"
+	at, err := db.LastBackup(ctx)
+	age := s.clock.Now().Sub(at)
+	switch {
+	case err != nil:
+		return failed(check, pgerror.Explain(err).Error(), "retry")
+	case at.IsZero():
+		return warning(check, "there is no backup by verifyctl store backup", advice)
+	case age > backupAge:
+		return warning(check, "the last one is of "+at.UTC().Format(time.RFC3339)+", "+age.Round(time.Hour).String()+" ago", advice)
+	}
+	return ok(check, "the last one is of "+at.UTC().Format(time.RFC3339))
 }
 
 // endDays is for how many days the runs count whose data lacks a value.

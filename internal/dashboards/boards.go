@@ -97,6 +97,9 @@ func boards() map[string]board {
 				{"Ledger of erasures", count, [][2]string{{"{{instance}} damaged", "verifyd_ledger_damaged{$host}"}, {"{{instance}} owed entries", "verifyd_ledger_owed_entries{$host}"}}},
 				{"Workflows without search keys", count, [][2]string{perHost("verifyd_search_unkeyed_workflows{$host}")}},
 			}},
+			{"Backup", []panel{
+				{"Age of the last backup", seconds, [][2]string{{"all hosts", "time() - (max(verifyd_backup_timestamp_seconds{$host}) > 0)"}}},
+			}},
 			{"Audit trail", []panel{
 				{"Size", bytesIn, [][2]string{{"{{tenant}} {{where}}", "sum by (tenant, where) (verifyd_audit_bytes{$host})"}}},
 				{"Reads that are in it only as lost", rate, [][2]string{each("verifyd_audit_lost_reads_total{$host}", "")}},

@@ -3,12 +3,12 @@
 package bootstrap
 
 import (
-	"time"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/definitions"

@@ -83,6 +83,7 @@ type host struct {
 	vendor     listener               // of the demo; without a listener unless the host serves it
 	erased     engine.AppliedErasures // at the start
 	ledger     ledgerState
+	backup     lastBackup
 	metrics    *metrics
 	traces     *traces.Traces            // nil for none
 	now        func() time.Time          // of the clock of the engine
@@ -314,6 +315,9 @@ func wire(ctx context.Context, s Settings, env *environment, added additions, st
 		Name: "verifyd_search_unkeyed_workflows", Help: "Workflows with runs whose search keys this host found in an earlier form, and has not made anew yet.",
 	}, func() float64 { return float64(h.engine.UnkeyedWorkflows()) }))
 	m.registry.MustRegister(h.ledgerGauges()...)
+	if h.storage.keeps() {
+		m.registry.MustRegister(h.backupGauge())
+	}
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now), listGauges(h.lists))
 	}
