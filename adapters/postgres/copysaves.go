@@ -31,6 +31,7 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 		case store.WorkflowRecord:
 			err = s.saveWorkflowRecord(ctx, r)
 		case store.RunRecord:
+			err = store.Commit{Events: r.Events}.CheckLevel(s.Level())
 			runs = append(runs, r)
 		case store.MeasureRecord:
 			measures = append(measures, sumRow{

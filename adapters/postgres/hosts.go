@@ -7,9 +7,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
+	"github.com/verifyd/verifyd/internal/postgres/pgschema"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // deadHostLife is how long dead hosts stay in the list.
@@ -24,6 +27,7 @@ type Host struct {
 	Version   string
 	Bootstrap string    // the hash of its bootstrap file; empty without one
 	Facts     string    // JSON: what the host says about itself; the store does not read it
+	Level     int       // up to which its build reads a store; SaveHost ignores it
 	StartedAt time.Time // by the clock of the host
 }
 
@@ -35,16 +39,45 @@ type hostRow struct {
 	SeenAt time.Time // of the last heartbeat, by the clock of the database
 }
 
-// SaveHost records a heartbeat of a host. Call it every few seconds, so that
-// operators see the host.
+// SaveHost records a heartbeat of a host, and reads the level of the store. Call it before the host uses the store, and then every
+// few seconds: operators see the host, and cannot raise the level above what its build reads. It returns ErrConflict if they did,
+// because the host was not there or silent for a minute: then the host must end.
 func (s *Store) SaveHost(ctx context.Context, h Host) error {
 	if !storable(h.ID, h.Name, h.Address, h.Version, h.Bootstrap, h.Facts) || !storable(h.Roles...) {
 		return notStorable("host")
 	}
 	h.Roles = append([]string{}, h.Roles...) // an empty list for nil
-	err := s.querier().exec(ctx, noTenant, s.db.NewInsert().Model(&hostRow{Host: h}).Value("seen_at", "clock_timestamp()").
-		On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at, facts = excluded.facts, bootstrap = excluded.bootstrap").String())
+	h.Level = store.Level
+	err := s.querier().batch(ctx, noTenant, func(b *pgx.Batch) error {
+		b.Queue(s.db.NewInsert().Model(&hostRow{Host: h}).Value("seen_at", "clock_timestamp()").
+			On("CONFLICT (id) DO UPDATE").Set("seen_at = excluded.seen_at, facts = excluded.facts, bootstrap = excluded.bootstrap").String())
+		s.queueLevel(b) // in the same transaction, after the row: see pgadmin.Database.RaiseLevel
+		return nil
+	})
 	return pgerror.Translate("save host "+h.ID, err)
+}
+
+// Level implements store.Leveled: it returns the level that Open or the last SaveHost has read.
+func (s *Store) Level() int { return int(s.level.Load()) }
+
+// readLevel reads the level, and returns ErrConflict if it is above the one that this build reads.
+func (s *Store) readLevel(ctx context.Context) error {
+	err := s.querier().batch(ctx, noTenant, func(b *pgx.Batch) error {
+		s.queueLevel(b)
+		return nil
+	})
+	return pgerror.Translate("read the level of the database", err)
+}
+
+func (s *Store) queueLevel(b *pgx.Batch) {
+	b.Queue(pgschema.ReadLevel).QueryRow(func(row pgx.Row) error {
+		var level int
+		if err := row.Scan(&level); err != nil {
+			return err
+		}
+		s.level.Store(int64(level))
+		return store.CheckLevel(level, store.Level)
+	})
 }
 
 // RemoveHost removes a host that stops.

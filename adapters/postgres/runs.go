@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -57,7 +58,7 @@ func load(ctx context.Context, q querier, t verification.TenantID, id verificati
 // ErrConflict. When the connection breaks before the result arrives, it returns
 // ErrUnavailable, and the append may have been committed.
 func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), c.CheckLevel(s.Level())); err != nil {
 		return err
 	}
 	if c.Rewrite || c.Delete {

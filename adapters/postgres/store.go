@@ -65,6 +65,7 @@ type Store struct {
 	lists   listSlots
 	wakeups wakeups
 	closed  atomic.Bool
+	level   atomic.Int64
 
 	listTexts map[listShape]listTexts
 	stale     string // the statement of stale rows
@@ -72,11 +73,14 @@ type Store struct {
 	accounts *coalescer[string, verification.Account] // each client's requests read one every second
 }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Leveled = (*Store)(nil)
+)
 
 // Open connects to the database at a postgres:// URL, whose schema must be
 // current: see Migrate. It returns ErrUnavailable when no server answers, and
-// ErrConflict when a migration is missing.
+// ErrConflict when a migration is missing, or the level of the store is above the one that this build reads.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	o.MaxConns = cmp.Or(o.MaxConns, 16)
 	o.Writers = cmp.Or(o.Writers, 1)
@@ -101,6 +105,9 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	s.accounts = newCoalescer(s.loadAccount)
 	s.listTexts, s.stale = textsOf(s.db), stale(s.db)
 	err = s.Ping(ctx)
+	if err == nil {
+		err = s.readLevel(ctx)
+	}
 	if err == nil && !o.Copying {
 		err = s.refuseUnfinishedCopy(ctx)
 	}

@@ -90,6 +90,9 @@ func (t *Tx) Load(ctx context.Context, tenant verification.TenantID, id verifica
 // Append adds to a run whose history has seq events, all or nothing, or
 // returns ErrConflict.
 func (t *Tx) Append(ctx context.Context, tenant verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	if err := c.CheckLevel(t.store.Level()); err != nil {
+		return err
+	}
 	if c.Rewrite || c.Delete {
 		return rewrite(ctx, t.store, t.tx, t.querier(), tenant, id, seq, c)
 	}

@@ -41,7 +41,7 @@ var readCommands = map[string][]string{
 // otherCommands show nothing of runs.
 var otherCommands = []string{
 	"apply", "preflight", "migrate up", "migrate down", "migrate status",
-	"store backup", "store verify", "store restore", "store copy", "store check", "store repair", // whole stores: see hosts/verifyd/server and hosts/internal/storecopy
+	"store backup", "store verify", "store restore", "store copy", "store check", "store repair", "store upgrade", // whole stores: see hosts/verifyd/server and hosts/internal/storecopy
 	"account create", "account disable", "account enable", "account rotate-key",
 	"workflow validate", "workflow graph", "workflow diff", "workflow publish", "workflow retire", "workflow unretire", "workflow try",
 	"provider list", "provider validate", "provider call",

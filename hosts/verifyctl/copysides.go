@@ -45,6 +45,7 @@ type copySide struct {
 	database *postgres.Store                                   // nil for a folder
 	known    int                                               // how many runs a backup says that it has
 	hosts    func(ctx context.Context) ([]pgadmin.Host, error) // nil for a folder, which is locked
+	level    int                                               // of the store
 	close    func() error
 }
 
@@ -76,12 +77,13 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, release, err := journal.Read(ctx, folder.Journal(), folder.Used())
+	m, level, release, err := journal.Read(ctx, folder.Journal(), folder.Used())
 	if err != nil {
 		return nil, endHost(err)
 	}
 	return &copySide{
-		Target: m, lists: m, keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), name: path, folder: folder, close: release,
+		Target: m, lists: m, keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), name: path, folder: folder,
+		level: level, close: release,
 	}, nil
 }
 
@@ -132,7 +134,7 @@ func openFolderSide(ctx context.Context, folder datadir.Folder, o journal.Option
 		return nil, endHost(err)
 	}
 	return &copySide{
-		Target: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, close: held.Close,
+		Target: held, lists: held, keys: folderKeys{folder}, files: held, name: name, folder: folder, level: held.Level(), close: held.Close,
 	}, nil
 }
 
@@ -154,7 +156,7 @@ func openDatabaseSide(ctx context.Context, url string, copying bool) (*copySide,
 	return &copySide{
 		Target: s, lists: s, keys: databaseKeys{s}, files: admin, database: s,
 		name:  "postgres://" + net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))) + "/" + config.Database,
-		hosts: admin.Hosts,
+		hosts: admin.Hosts, level: s.Level(),
 		close: func() error {
 			s.Close()
 			return nil

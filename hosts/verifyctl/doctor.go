@@ -127,6 +127,7 @@ func (s *session) state(ctx context.Context, db *database) (st state, err error)
 func (s *session) judge(ctx context.Context, db *database, st state) []finding {
 	h := st.Health
 	found := []finding{
+		level(st),
 		judged("work", h.LateWork == 0, "no work is late", healthFail,
 			fmt.Sprintf("%d late by more than %s, the oldest by %s", h.LateWork, pgadmin.LateAfter, s.clock.Now().Sub(h.OldestDue).Round(time.Second)),
 			"check that hosts with the role worker run and are not saturated (VERIFYD_WORKERS), and read their logs"),

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +79,22 @@ func alive(all []pgadmin.Host) finding {
 		return warning("hosts", message, "it has died, or cannot reach the database: read its log; other hosts continue its runs")
 	}
 	return ok("hosts", message)
+}
+
+// level reports whether the level of the store may be raised.
+func level(st state) finding {
+	const check = "level"
+	message, reads := fmt.Sprintf("the store has level %d", st.Level), math.MaxInt
+	for _, h := range st.hosts {
+		if h.Alive {
+			reads = min(reads, h.Level)
+		}
+	}
+	if reads == math.MaxInt || reads <= st.Level {
+		return ok(check, message)
+	}
+	return warning(check, fmt.Sprintf("%s, and every host reads level %d", message, reads),
+		"run verifyctl store upgrade once you will not go back to the release before: until then, hosts do not use what is new")
 }
 
 // clients reports how many connections of clients each live host has.

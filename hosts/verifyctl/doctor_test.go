@@ -26,7 +26,7 @@ import (
 
 // sound is a database without problems.
 func sound() pgadmin.Health {
-	return pgadmin.Health{ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
+	return pgadmin.Health{Level: 1, ServerVersion: "15.18", Connections: 20, MaxConnections: 100, PendingDeliveries: 2}
 }
 
 // differing gives a host an address and facts.

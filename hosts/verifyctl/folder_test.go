@@ -255,7 +255,7 @@ func TestTheDoctorExaminesAFolder(t *testing.T) {
 	w.env["ACME_API_KEY"] = "a-key-for-local-use-only"
 	w.ctl("apply testdata/bootstrap.yaml")
 	want := map[string]string{
-		"folder": "ok", "hosts": "ok", "journal": "ok", "memory": "ok", "disk": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
+		"folder": "ok", "hosts": "ok", "level": "ok", "journal": "ok", "memory": "ok", "disk": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
 		"rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "search": "ok", "bootstrap": "ok",
 	}
 	w.holdStatuses("doctor --json", want)

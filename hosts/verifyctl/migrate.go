@@ -15,9 +15,9 @@ import (
 )
 
 type migrateCommands struct {
-	Up     migrateUp     `cmd:"" help:"Apply the missing migrations." see:"operations.md#upgrade-and-rollback"`
-	Down   migrateDown   `cmd:"" help:"Revert the newest migration and delete the data of its tables." see:"operations.md#upgrade-and-rollback"`
-	Status migrateStatus `cmd:"" help:"List the migrations." see:"operations.md#upgrade-and-rollback"`
+	Up     migrateUp     `cmd:"" help:"Apply the missing migrations." see:"upgrading.md"`
+	Down   migrateDown   `cmd:"" help:"Revert the newest migration and delete the data of its tables." see:"upgrading.md"`
+	Status migrateStatus `cmd:"" help:"List the migrations." see:"upgrading.md"`
 }
 
 type migrateUp struct {

@@ -133,7 +133,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	right := map[string]string{
-		"hosts": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok", "numbers": "ok",
+		"hosts": "ok", "level": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok", "numbers": "ok",
 		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "bootstrap": "ok", "counts": "ok",
 	}
 	w.holdStatuses("doctor --counts --json", right)
@@ -169,7 +169,7 @@ CREATE TRIGGER refuse BEFORE DELETE ON verifyd.measure_log FOR EACH STATEMENT EX
 		t.Fatal(err)
 	}
 	wrong := map[string]string{
-		"hosts": "fail", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok", "numbers": "fail",
+		"hosts": "fail", "level": "ok", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok", "numbers": "fail",
 		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "ends": "fail", "redactions": "ok", "retention": "ok", "bootstrap": "warn", "counts": "fail",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin

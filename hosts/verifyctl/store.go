@@ -18,6 +18,7 @@ type storeCommands struct {
 	Copy    storeCopy    `cmd:"" help:"Copy the data of hosts from a folder to PostgreSQL, or back." see:"data-folder.md#from-a-folder-to-postgresql-and-back"`
 	Check   storeCheck   `cmd:"" help:"Look for damage in the journal of a data folder." see:"data-folder.md"`
 	Repair  storeRepair  `cmd:"" help:"Remove damage from the journal of a data folder, and what depends on it." see:"data-folder.md"`
+	Upgrade storeUpgrade `cmd:"" help:"Let hosts write what only this release and newer ones read. There is no way back." see:"upgrading.md"`
 }
 
 // replaceFile writes a file that only its owner can read, completely before it gets its name.

@@ -77,6 +77,10 @@ func (c storeCopy) copy(ctx context.Context, s *session, from, to *copySide, las
 	if err := to.refuseHosts(ctx); err != nil {
 		return nil, err
 	}
+	if from.level > to.level {
+		return nil, verification.Conflict("target", fmt.Sprintf(
+			"it has level %d, and the source has level %d: run verifyctl store upgrade for the target first", to.level, from.level))
+	}
 	runs, err := from.runs(ctx, s.clock.Now())
 	if err != nil {
 		return nil, err

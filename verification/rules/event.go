@@ -488,6 +488,9 @@ type About struct {
 	// person whom such a fact names; zero for none.
 	Audit, Detail string
 	By            verification.Person
+	// Since is the level of a store since which the event may be written, because builds that read less do not know it; 0 is 1.
+	// See store.Level.
+	Since int
 
 	annotation bool // it changes nothing that a verdict is based on
 	bytes      int  // about how much data and text the fact adds to a history: the fields with the tag counted

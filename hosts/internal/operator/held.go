@@ -93,6 +93,7 @@ func (h *Held) Hosts(ctx context.Context) ([]pgadmin.Host, error) {
 func (h *Held) Health(ctx context.Context, now time.Time) (pgadmin.Health, error) {
 	b, err := h.Backlog(ctx, now, pgadmin.LateAfter)
 	return pgadmin.Health{
+		Level:    h.Level(),
 		LateWork: int64(b.Late), OldestDue: b.Oldest, RepeatedlyLost: int64(b.RepeatedlyLost), OverdueRuns: int64(b.Overdue),
 		PendingDeliveries: int64(b.Pending), FailedDeliveries: int64(b.Failed),
 	}, err

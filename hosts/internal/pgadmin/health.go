@@ -15,6 +15,8 @@ import (
 
 // Health is the state of the database at one time, over all tenants.
 type Health struct {
+	// Level is the level of the store.
+	Level int
 	// ServerVersion is the version of PostgreSQL.
 	ServerVersion string
 	// ClockSkew is how far the clock of the database is ahead of the clock of the
@@ -90,6 +92,7 @@ func (d Database) Health(ctx context.Context, now func() time.Time) (Health, err
 	if err != nil {
 		return Health{}, pgerror.Translate("read the health of the database", err)
 	}
+	h.Level = d.store.Level()
 	return h, nil
 }
 

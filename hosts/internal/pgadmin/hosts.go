@@ -4,6 +4,9 @@ package pgadmin
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +14,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/internal/postgres/pgerror"
 	"github.com/verifyd/verifyd/internal/postgres/pgschema"
+	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/store"
 )
 
@@ -26,7 +30,7 @@ type Host struct {
 // Hosts returns the running hosts, and for a day those that died, in the order of
 // their names and starts.
 func (d Database) Hosts(ctx context.Context) (all []Host, err error) {
-	const query = `SELECT id, name, address, roles, version, bootstrap, facts, started_at, seen_at,
+	const query = `SELECT id, name, address, roles, version, bootstrap, facts, level, started_at, seen_at,
     extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seen_ago,
     seen_at > clock_timestamp() - make_interval(secs => $1) AS alive
 FROM verifyd.hosts ORDER BY name, started_at, id`
@@ -38,6 +42,38 @@ FROM verifyd.hosts ORDER BY name, started_at, id`
 		all[i].StartedAt, all[i].SeenAt = all[i].StartedAt.UTC(), all[i].SeenAt.UTC()
 	}
 	return all, pgerror.Translate("list hosts", err)
+}
+
+// RaiseLevel raises the level of the store, and returns the level before. It returns ErrConflict, and changes nothing, while a host
+// is alive whose build reads less. A host that starts at the same time is seen, or does not start: while RaiseLevel has its
+// lock, no row of a host is written, and SaveHost reads the level once it has written its row.
+func (d Database) RaiseLevel(ctx context.Context, to int) (from int, err error) {
+	err = d.bounded(ctx, noTenant, pgx.TxOptions{}, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "LOCK TABLE verifyd.hosts IN SHARE MODE"); err != nil {
+			return err
+		}
+		behind, err := collect[Host](ctx, tx, `SELECT name, address, version, level FROM verifyd.hosts
+WHERE level < $1 AND seen_at > clock_timestamp() - make_interval(secs => $2) ORDER BY name, address`, to, pgschema.HostTimeout.Seconds())
+		if err != nil {
+			return err
+		}
+		if len(behind) > 0 {
+			var names []string
+			for _, h := range behind {
+				names = append(names, fmt.Sprintf("%s (%s, version %s) reads level %d", h.Name, h.Address, h.Version, h.Level))
+			}
+			return verification.Conflict("store", fmt.Sprintf(
+				"it cannot have level %d while hosts of an earlier release are alive: %s; stop them first; a host that was killed counts as alive for %s",
+				to, strings.Join(names, ", "), pgschema.HostTimeout))
+		}
+		if err := tx.QueryRow(ctx, pgschema.ReadLevel).Scan(&from); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO verifyd.shared_values AS s (name, value) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE s.value::int < excluded.value::int`, pgschema.LevelName, strconv.Itoa(to))
+		return err
+	})
+	return from, pgerror.Translate("raise the level of the store", err)
 }
 
 // AppliedFile is a bootstrap file that was applied to the database.

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 func TestTheFileThatWasAppliedLastIsTheNewest(t *testing.T) {
@@ -46,8 +47,8 @@ func TestHostsAreListedWhileTheySendHeartbeats(t *testing.T) {
 	s := fresh(t)
 	ctx := t.Context()
 	started := time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
-	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Name: "one", Address: "10.0.0.1:8080", Facts: `{"build": "v1"}`, Roles: []string{"api", "worker"}, Version: "v1", Bootstrap: "hash", StartedAt: started}
-	two := postgres.Host{ID: "00000000-0000-7000-8000-000000000002", Name: "two", Roles: []string{"api"}, Version: "v2", StartedAt: started}
+	one := postgres.Host{ID: "00000000-0000-7000-8000-000000000001", Level: store.Level, Name: "one", Address: "10.0.0.1:8080", Facts: `{"build": "v1"}`, Roles: []string{"api", "worker"}, Version: "v1", Bootstrap: "hash", StartedAt: started}
+	two := postgres.Host{ID: "00000000-0000-7000-8000-000000000002", Level: store.Level, Name: "two", Roles: []string{"api"}, Version: "v2", StartedAt: started}
 	gone := postgres.Host{ID: "00000000-0000-7000-8000-000000000003", Name: "gone", StartedAt: started}
 	old := postgres.Host{ID: "00000000-0000-7000-8000-000000000004", Name: "old", StartedAt: started}
 	for _, h := range []postgres.Host{two, one, gone, old, two} {

@@ -45,7 +45,7 @@ func (o *opened) readBootstrap(ctx context.Context, s Settings, env *environment
 // what it changes in a store that is kept. It changes nothing in a database if live hosts run
 // with a newer file, and then reports false.
 func (h *host) apply(ctx context.Context, b definitions.Bootstrap, p boot.Providers) (applied bool, err error) {
-	db, before, first := h.storage.database, h.applied.Load(), false
+	db, before := h.storage.database, h.applied.Load()
 	o := boot.Options{Made: h.generated}
 	if h.storage.keeps() && h.demo == nil {
 		hash, err := boot.Hash(b)
@@ -57,7 +57,7 @@ func (h *host) apply(ctx context.Context, b definitions.Bootstrap, p boot.Provid
 		}
 		o.By, o.Now = verification.Actor{Kind: verification.ActorSystem, Name: "bootstrap file"}, h.now
 		o.Ready = func(ctx context.Context) error {
-			first = h.applied.Swap(&hash) == nil || first
+			h.applied.Store(&hash)
 			if db == nil {
 				return nil
 			}
@@ -86,9 +86,6 @@ func (h *host) apply(ctx context.Context, b definitions.Bootstrap, p boot.Provid
 		return false, err
 	}
 	changes, err := boot.Apply(ctx, b, h.engine, to, o)
-	if first && db != nil {
-		h.closing = append(h.closing, func() { h.leave(db) })
-	}
 	if err != nil {
 		h.applied.Store(before)
 		return false, err

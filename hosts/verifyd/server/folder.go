@@ -24,6 +24,7 @@ import (
 	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/internal/memory/journal"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // dataFolder is a data folder that the host has opened, so that no other host can.
@@ -61,6 +62,8 @@ func advise(folder datadir.Folder, err error) error {
 	switch {
 	case errors.Is(err, journal.ErrHeld):
 		return fmt.Errorf("%w; end that host, or choose another folder", err)
+	case errors.Is(err, store.ErrLevel): // it says what to do
+		return err
 	case errors.Is(err, verification.ErrConflict): // a record does not fit the records before it
 		return fmt.Errorf("%w; run verifyctl store check %s, and restore the folder from a backup", err, folder)
 	case errors.Is(err, fs.ErrPermission) && none == nil:

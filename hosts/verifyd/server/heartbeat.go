@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"os"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/definitions"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 const (
@@ -24,20 +26,24 @@ const (
 )
 
 // heartbeat renews the row of the host until ctx ends, and then removes it. It compares the
-// clock now with the clock of the database. It ignores errors of the database.
-func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() time.Time) {
-	bounded := func(f func(context.Context) error) {
+// clock now with the clock of the database. It ignores errors of the database, but returns an error with
+// store.ErrLevel if an operator has raised the level of the store while this host was silent.
+func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() time.Time) error {
+	bounded := func(f func(context.Context) error) error {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), heartbeatTimeout)
 		defer cancel()
-		if err := f(bounded); err != nil {
+		err := f(bounded)
+		if err != nil {
 			h.log.Debug("heartbeat failed", "host", h.me.ID, "error", err)
 		}
+		return err
 	}
+	defer func() { _ = bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.me.ID) }) }() // it is logged
 	var warned time.Time
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		bounded(func(ctx context.Context) error {
+		err := bounded(func(ctx context.Context) error {
 			facts := h.facts(ctx)
 			if h.skew != nil {
 				behind, err := pgadmin.Of(db).ClockSkew(ctx, now)
@@ -56,12 +62,15 @@ func (h *host) heartbeat(ctx context.Context, db *postgres.Store, now func() tim
 			me.Facts = facts.String()
 			return db.SaveHost(ctx, me)
 		})
+		if errors.Is(err, store.ErrLevel) {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
 		}
 	}
-	bounded(func(ctx context.Context) error { return db.RemoveHost(ctx, h.me.ID) })
+	return nil
 }
 
 // describe returns a function that returns what hosts on one database must have in common.
@@ -166,5 +175,5 @@ func (h *host) self(startedAt time.Time) postgres.Host {
 			name = "unknown"
 		}
 	}
-	return postgres.Host{ID: newID(), Name: name, Roles: h.settings.Roles, Version: h.build.Version, StartedAt: startedAt}
+	return postgres.Host{ID: newID(), Name: name, Roles: h.settings.Roles, Version: h.build.Version, Level: store.Level, StartedAt: startedAt}
 }

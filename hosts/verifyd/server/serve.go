@@ -26,10 +26,11 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		h.close()
 		err = cmp.Or(h.storage.failure(), err)
 	}()
-	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit())
+	h.log.Info("starting", "version", h.build.Version, "commit", h.build.Commit, "go", h.build.Go, "memory_limit", memoryLimit(),
+		"store_level", h.storage.Level())
 	working, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	failed := make(chan error, 5)
+	failed := make(chan error, 6)
 	var background sync.WaitGroup
 	requests, ignore := hangup()
 	defer ignore()
@@ -67,7 +68,11 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 		})
 	}
 	if db := h.storage.database; db != nil {
-		background.Go(func() { h.heartbeat(working, db, time.Now) })
+		background.Go(func() {
+			if err := h.heartbeat(working, db, time.Now); err != nil {
+				failed <- err
+			}
+		})
 	}
 	if c := h.storage.capacity; c != nil {
 		c.enforce()

@@ -79,6 +79,16 @@ func (s *storage) Append(ctx context.Context, t verification.TenantID, run verif
 	return s.traces.Append(ctx, verification.RunRef{Tenant: t, Run: run}, func(ctx context.Context) error { return s.Store.Append(ctx, t, run, seq, c) })
 }
 
+var _ store.Leveled = (*storage)(nil)
+
+// Level implements store.Leveled.
+func (s *storage) Level() int {
+	if l, ok := s.Store.(store.Leveled); ok {
+		return l.Level()
+	}
+	return store.Level
+}
+
 // describe returns the store as the ready line has it.
 func (s *storage) describe() string {
 	switch {

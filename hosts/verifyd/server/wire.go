@@ -215,6 +215,12 @@ func wire(ctx context.Context, s Settings, env *environment, added additions, st
 	}
 	h.storage.traces = h.traces
 	h.closing = append(h.closing, h.storage.close)
+	if db := h.storage.database; db != nil { // before it uses the database, so that no operator raises the level meanwhile
+		h.closing = append(h.closing, func() { h.leave(db) })
+		if err = db.SaveHost(ctx, h.described()); err != nil {
+			return nil, o.warnings, cli.DatabaseError(err)
+		}
+	}
 	if h.storage.folder != nil {
 		if err = h.storage.folder.checkTenants(ctx, h.demo != nil, *o.bootstrap); err != nil {
 			return nil, o.warnings, err

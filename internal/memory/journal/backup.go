@@ -32,7 +32,7 @@ func (s *Store) Files(ctx context.Context) ([]Part, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err := s.change(func() (kind, []byte, error) { return 0, nil, ctx.Err() }); err != nil {
+	if err := s.change(0, func() ([]byte, error) { return nil, ctx.Err() }); err != nil {
 		return nil, err
 	}
 	s.writer.mu.Lock()
@@ -121,13 +121,13 @@ func Stored(ctx context.Context, dir string, used bool) (files []Part, m *memsto
 	return files, m, func() error { return errors.Join(CloseFiles(files), unlock()) }, nil
 }
 
-// Read reads a journal as Stored does, into memory.
-func Read(ctx context.Context, dir string, used bool) (m *memstore.Store, release func() error, err error) {
+// Read reads a journal as Stored does, into memory, and returns its level, too.
+func Read(ctx context.Context, dir string, used bool) (m *memstore.Store, level int, release func() error, err error) {
 	release, err = examine(ctx, dir, used, func(_ *os.Root, c *check) error {
-		m = c.memory
+		m, level = c.memory, c.trail.level
 		return nil
 	})
-	return m, release, err
+	return m, level, release, err
 }
 
 // examine locks the folder of a journal, reads all of it, and calls use.

@@ -14,6 +14,9 @@ import (
 
 // Append implements store.RunStore.
 func (s *Store) Append(ctx context.Context, t verification.TenantID, id verification.RunID, seq int, c store.Commit) error {
+	if err := c.CheckLevel(s.level); err != nil {
+		return err
+	}
 	if seq == 0 {
 		if err := s.room(); err != nil {
 			return err
@@ -44,10 +47,10 @@ func (s *Store) Claim(
 
 // Take implements store.WorkQueue.
 func (s *Store) Take(ctx context.Context, r store.TakeRequest) (work []store.Work, next time.Time, err error) {
-	err = s.change(func() (kind, []byte, error) {
+	err = s.change(kindWork, func() ([]byte, error) {
 		var err error
 		if work, next, err = s.memory.Take(ctx, r); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		var taken worked
 		for _, p := range s.pieces(work) {
@@ -67,10 +70,10 @@ func (s *Store) Renew(ctx context.Context, runs []verification.RunRef, until tim
 	for i, ref := range runs {
 		work[i] = store.Work{WorkKey: store.WorkKey{Kind: store.WorkAdvance}, RunRef: ref}
 	}
-	return s.change(func() (kind, []byte, error) {
+	return s.change(kindWork, func() ([]byte, error) {
 		before := s.pieces(work)
 		if err := s.memory.Renew(ctx, runs, until, alone); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		var r worked
 		for i, p := range s.pieces(work) {
@@ -103,21 +106,21 @@ func (s *Store) HoldPass(ctx context.Context, p store.RescreenPass, now time.Tim
 	if err != nil {
 		return held, err
 	}
-	err = s.change(func() (kind, []byte, error) {
+	err = s.change(kindPass, func() ([]byte, error) {
 		before, err := s.pass(ctx, p.List)
 		if err == nil {
 			held, err = s.memory.HoldPass(ctx, p, now)
 		}
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		if extended := before; !held.HeldUntil.Before(before.HeldUntil) {
 			extended.HeldUntil = held.HeldUntil
 			if extended == held {
-				return 0, nil, nil
+				return nil, nil
 			}
 		}
-		return kindPass, payload, nil
+		return payload, nil
 	})
 	return held, err
 }
@@ -144,12 +147,12 @@ func (s *Store) SaveSetup(ctx context.Context, set store.Setup) error {
 	if err != nil {
 		return err
 	}
-	return s.change(func() (kind, []byte, error) {
+	return s.change(kindSetup, func() ([]byte, error) {
 		err := s.memory.SaveSetup(ctx, set)
 		if err != nil || set.DryRun || len(set.Tenants)+len(set.Accounts)+len(set.Workflows)+len(set.Audit) == 0 {
-			return 0, nil, err
+			return nil, err
 		}
-		return kindSetup, payload, nil
+		return payload, nil
 	})
 }
 
@@ -180,12 +183,12 @@ func (s *Store) Forget(ctx context.Context, before store.Ages, limit int) (n int
 	case <-wait.Done():
 		return 0, ctx.Err() // the next pass removes them
 	}
-	err = s.change(func() (kind, []byte, error) {
+	err = s.change(kindForgot, func() ([]byte, error) {
 		var err error
 		if n, err = s.memory.Forget(ctx, before, limit); err != nil || n == 0 {
-			return 0, nil, err
+			return nil, err
 		}
-		return kindForgot, payload, nil
+		return payload, nil
 	})
 	return n, err
 }

@@ -118,7 +118,7 @@ func newCheck(used bool, each func(Damage, *frame) error) *check {
 
 // all reads the newest snapshot and the segments after it.
 func (c *check) all(ctx context.Context, d disk) (err error) {
-	if c.trail, err = newTrail(d); err != nil { // before the records, which another process may add
+	if c.trail, err = newTrail(d, store.Level); err != nil { // before the records, which another process may add
 		return err
 	}
 	names, err := d.List()

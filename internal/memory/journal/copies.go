@@ -47,6 +47,11 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 	}
 	var last *group
 	for _, r := range records {
+		if run, ok := r.(store.RunRecord); ok {
+			if err := (store.Commit{Events: run.Events}).CheckLevel(s.level); err != nil {
+				return err
+			}
+		}
 		for e, err := range entriesOf(r, s.partBytes) {
 			if err != nil {
 				return err
@@ -55,11 +60,11 @@ func (s *Store) SaveRecords(ctx context.Context, records []store.Record) error {
 			if err != nil {
 				return err
 			}
-			last, _, err = s.changed(func() (kind, []byte, error) {
+			last, _, err = s.changed(e.kind, func() ([]byte, error) {
 				if err := e.record.apply(ctx, s.memory); err != nil {
-					return 0, nil, err
+					return nil, err
 				}
-				return e.kind, payload, nil
+				return payload, nil
 			}, false)
 			if err != nil {
 				return err

@@ -109,3 +109,12 @@ func CheckUsedDisk(ctx context.Context, d Disk) (Report, error) {
 	err := c.all(ctx, d)
 	return c.Report, err
 }
+
+// SetLevel sets the level of the store.
+func (s *Store) SetLevel(level int) { s.level = level }
+
+// Reading returns the options of a build that reads up to a level.
+func (o Options) Reading(level int) Options {
+	o.reads = level
+	return o
+}

@@ -27,6 +27,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,8 @@ type Options struct {
 	// Used says that there is other data of the journal beside its folder: then it is an error if
 	// the folder is empty or missing.
 	Used bool
+	// Level is the level that the journal has afterwards, if it has a lower one; see store.Level. 0 changes nothing.
+	Level int
 	// Copying opens also the result of an unfinished copy, see store.CopyStore. Otherwise it is
 	// an error.
 	Copying bool
@@ -78,6 +81,7 @@ type Options struct {
 	Log *slog.Logger
 
 	guard *guard // nil: nothing but the journal changes the disk
+	reads int    // the level up to which the build reads; 0 means store.Level
 }
 
 // Store is a store.Store that keeps its data in memory and in a journal. It is safe for
@@ -101,6 +105,7 @@ type Store struct {
 	root      *os.Root
 	opened    []io.Closer // the lock and the folder
 	found     Recovery
+	level     int
 	partBytes int // of a history in one record
 }
 
@@ -115,13 +120,19 @@ type Recovery struct {
 	Kept     string
 	// Killed says that the process before did not close the journal.
 	Killed bool
+	// Level is the level that the journal had, see Options.Level.
+	Level int
 }
 
 // Recovery returns what Open found.
 func (s *Store) Recovery() Recovery { return s.found }
 
+// Level implements store.Leveled.
+func (s *Store) Level() int { return s.level }
+
 var (
 	_ store.Store    = (*Store)(nil)
+	_ store.Leveled  = (*Store)(nil)
 	_ store.Removals = (*Store)(nil)
 )
 
@@ -211,11 +222,14 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if o.Room == nil {
 		o.Room = func() error { return nil }
 	}
-	r := recovery{disk: d, memory: memstore.New(), log: o.Log, used: o.Used}
+	r := recovery{disk: d, memory: memstore.New(), log: o.Log, used: o.Used, reads: cmp.Or(o.reads, store.Level)}
 	if err := r.run(ctx); err != nil {
 		return nil, err
 	}
-	out := segments{disk: d, marks: r.marks, runs: r.memory.Runs, limit: o.SegmentBytes, end: r.trail.end, spare: &spare{}, guard: o.guard}
+	out := segments{
+		disk: d, marks: r.marks, runs: r.memory.Runs, limit: o.SegmentBytes, end: r.trail.end, spare: &spare{}, guard: o.guard,
+		level: max(r.trail.level, o.Level),
+	}
 	source, err := r.memory.UnfinishedCopy(ctx)
 	if err == nil && source != "" && !o.Copying {
 		err = errUnfinished(source)
@@ -226,7 +240,7 @@ func open(ctx context.Context, d disk, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.marks.close(nil))
 	}
-	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), rewritten: make(chan struct{}, 1), room: o.Room, found: r.found, partBytes: defaultPartBytes}
+	s := &Store{memory: r.memory, writer: newWriter(out, o.Fail), log: o.Log, snapshots: make(chan struct{}, 1), rewritten: make(chan struct{}, 1), room: o.Room, found: r.found, level: out.level, partBytes: defaultPartBytes}
 	s.Tables = store.Tables{RowStore: s}
 	s.closing, s.close = context.WithCancel(context.WithoutCancel(ctx))
 	s.writer.tail, s.writer.limit, s.writer.dueAt = r.tail, o.SnapshotBytes, max(o.SnapshotBytes, r.snapshotSize/2)
@@ -258,11 +272,11 @@ func (s *Store) Close() error {
 	return err
 }
 
-// change calls f, which changes the memory store, and adds the record that f returns; nil
+// change calls f, which changes the memory store, and adds the record of a kind that f returns; nil
 // adds none. It returns when that and all earlier records are on disk, so that also a refusal
 // tells nothing that a crash could undo.
-func (s *Store) change(f func() (k kind, payload []byte, err error)) error {
-	g, mine, err := s.changed(f, true)
+func (s *Store) change(k kind, f func() (payload []byte, err error)) error {
+	g, mine, err := s.changed(k, f, true)
 	if mine != nil {
 		s.writer.commit(mine)
 	}
@@ -277,14 +291,17 @@ func (s *Store) change(f func() (k kind, payload []byte, err error)) error {
 
 // changed calls f and adds its record, and returns the group to wait for. With lead, it may
 // also return that group as one to commit, see writer.addLocked.
-func (s *Store) changed(f func() (k kind, payload []byte, err error), lead bool) (g, mine *group, err error) {
+func (s *Store) changed(k kind, f func() (payload []byte, err error), lead bool) (g, mine *group, err error) {
+	if err := k.check(s.level); err != nil {
+		return nil, nil, err
+	}
 	w := s.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.servingLocked(); err != nil {
 		return nil, nil, err
 	}
-	k, payload, err := f()
+	payload, err := f()
 	if payload != nil {
 		mine = w.addLocked(k, payload, lead)
 	}
@@ -297,11 +314,11 @@ func (s *Store) record(k kind, r record, f func() error) error {
 	if err != nil {
 		return err
 	}
-	return s.change(func() (kind, []byte, error) {
+	return s.change(k, func() ([]byte, error) {
 		if err := f(); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
-		return k, payload, nil
+		return payload, nil
 	})
 }
 
@@ -340,10 +357,10 @@ func (s *Store) pieces(work []store.Work) []memstore.Piece {
 
 // changeWork calls f, which changes pieces of work, and records the states that differ.
 func (s *Store) changeWork(work []store.Work, f func() error) error {
-	return s.change(func() (kind, []byte, error) {
+	return s.change(kindWork, func() ([]byte, error) {
 		before := s.pieces(work)
 		if err := f(); err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		var r worked
 		for i, p := range s.pieces(work) {
@@ -356,10 +373,9 @@ func (s *Store) changeWork(work []store.Work, f func() error) error {
 }
 
 // encode returns the record; nil if no state has changed.
-func (r worked) encode() (kind, []byte, error) {
+func (r worked) encode() ([]byte, error) {
 	if len(r.Pieces) == 0 {
-		return 0, nil, nil
+		return nil, nil
 	}
-	payload, err := encode(r)
-	return kindWork, payload, err
+	return encode(r)
 }

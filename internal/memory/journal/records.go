@@ -59,42 +59,48 @@ const (
 // another version, and decode reads both. See errFirst for version 1.
 const currentVersion = 2
 
-// kindOf is what a kind is called, and how its records are decoded.
+// kindOf is what a kind is called, since which level journals have it (see store.Level), and how its records are decoded.
 type kindOf struct {
 	name   string
+	since  int
 	decode func(payload []byte) (record, error)
 }
 
 // kinds returns what is known of each kind.
 func kinds() [lastKind + 1]kindOf {
 	return [...]kindOf{
-		kindBegun:         {"segment", decodeAs[begun]},
-		kindAppend:        {"append", decodeAs[appended]},
-		kindClaim:         {"claim", decodeAs[claimed]},
-		kindWork:          {"work", decodeAs[worked]},
-		kindWorkflow:      {"workflow", decodeAs[workflowSaved]},
-		kindTenant:        {"tenant", decodeAs[tenantSaved]},
-		kindAccount:       {"account", decodeAs[accountSaved]},
-		kindKeyClaimed:    {"claimed key", decodeAs[keyClaimed]},
-		kindKeySettled:    {"settled key", decodeAs[keySettled]},
-		kindKeyReleased:   {"released key", decodeAs[keyReleased]},
-		kindDelivery:      {"delivery", decodeAs[deliverySaved]},
-		kindPass:          {"pass", decodeAs[passHeld]},
-		kindRecord:        {"record", decodeAs[recordSaved]},
-		kindCopy:          {"copy", decodeAs[copySet]},
-		kindSnapshot:      {"snapshot", decodeAs[snapshotBegun]},
-		kindComplete:      {"end of the snapshot", decodeAs[completed]},
-		kindRest:          {"rest of a record", decodeAs[restSaved]},
-		kindMark:          {"mark", decodeAs[marked]},
-		kindRetentionMark: {"retention mark", decodeAs[retentionMarked]},
-		kindForgot:        {"removal of old records", decodeAs[forgot]},
-		kindAudit:         {"audit", decodeAs[audited]},
-		kindSetup:         {"setup", decodeAs[setupSaved]},
-		kindLedgerMark:    {"mark of the ledger of erasures", decodeAs[ledgerMarked]},
-		kindNoted:         {"entries of the ledger of erasures", decodeAs[noted]},
-		kindAuditBlock:    {"audit block", decodeAs[auditBlock]},
-		kindRows:          {"rows", decodeAs[rowsSaved]},
+		kindBegun:         {"segment", 1, decodeAs[begun]},
+		kindAppend:        {"append", 1, decodeAs[appended]},
+		kindClaim:         {"claim", 1, decodeAs[claimed]},
+		kindWork:          {"work", 1, decodeAs[worked]},
+		kindWorkflow:      {"workflow", 1, decodeAs[workflowSaved]},
+		kindTenant:        {"tenant", 1, decodeAs[tenantSaved]},
+		kindAccount:       {"account", 1, decodeAs[accountSaved]},
+		kindKeyClaimed:    {"claimed key", 1, decodeAs[keyClaimed]},
+		kindKeySettled:    {"settled key", 1, decodeAs[keySettled]},
+		kindKeyReleased:   {"released key", 1, decodeAs[keyReleased]},
+		kindDelivery:      {"delivery", 1, decodeAs[deliverySaved]},
+		kindPass:          {"pass", 1, decodeAs[passHeld]},
+		kindRecord:        {"record", 1, decodeAs[recordSaved]},
+		kindCopy:          {"copy", 1, decodeAs[copySet]},
+		kindSnapshot:      {"snapshot", 1, decodeAs[snapshotBegun]},
+		kindComplete:      {"end of the snapshot", 1, decodeAs[completed]},
+		kindRest:          {"rest of a record", 1, decodeAs[restSaved]},
+		kindMark:          {"mark", 1, decodeAs[marked]},
+		kindRetentionMark: {"retention mark", 1, decodeAs[retentionMarked]},
+		kindForgot:        {"removal of old records", 1, decodeAs[forgot]},
+		kindAudit:         {"audit", 1, decodeAs[audited]},
+		kindSetup:         {"setup", 1, decodeAs[setupSaved]},
+		kindLedgerMark:    {"mark of the ledger of erasures", 1, decodeAs[ledgerMarked]},
+		kindNoted:         {"entries of the ledger of erasures", 1, decodeAs[noted]},
+		kindAuditBlock:    {"audit block", 1, decodeAs[auditBlock]},
+		kindRows:          {"rows", 1, decodeAs[rowsSaved]},
 	}
+}
+
+// check returns an error if a journal of a level must not have the kind.
+func (k kind) check(level int) error {
+	return store.CheckSince("record "+k.String(), kinds()[k].since, level)
 }
 
 func (k kind) String() string {
@@ -145,6 +151,7 @@ func decodeAs[R record](payload []byte) (record, error) {
 type begun struct {
 	Segment int      `json:"segment"`
 	After   position `json:"after"` // the end of the segment before it
+	Level   int      `json:"level"` // of the journal; 0 is 1
 }
 
 func (begun) apply(context.Context, *memstore.Store) error {

@@ -23,6 +23,7 @@ type recovery struct {
 	memory *memstore.Store
 	log    *slog.Logger
 	used   bool // see Options.Used
+	reads  int  // see Options.reads
 
 	trail        trail
 	marks        *marks
@@ -34,9 +35,9 @@ type recovery struct {
 }
 
 // run restores everything. It leaves no incomplete record in a segment, no segment without
-// records but its first, and nothing that a snapshot has replaced.
+// records but its first, which the next one replaces, and nothing that a snapshot has replaced.
 func (r *recovery) run(ctx context.Context) (err error) {
-	if r.trail, err = newTrail(r.disk); err != nil {
+	if r.trail, err = newTrail(r.disk, r.reads); err != nil {
 		return err
 	}
 	names, err := r.disk.List()
@@ -68,7 +69,7 @@ func (r *recovery) run(ctx context.Context) (err error) {
 	if err := r.trail.missing(); err != nil {
 		return fmt.Errorf("%s cannot be read: %w; %s", endFile, err, advice)
 	}
-	r.found.Runs = r.memory.Runs()
+	r.found.Runs, r.found.Level = r.memory.Runs(), r.trail.level
 	if err := r.goOn(ctx, last); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 	if m == nil {
 		r.trail.end = r.marks.begun
 	}
-	if last.number > 0 && last.records == 0 { // its number is used again
+	if last.number > 0 && last.records == 0 { // the next segment takes its place, at once, so that the level is not lost
 		r.trail.end, r.next = last.after, last.number
 	}
 	if m != nil && m.End.Segment > 0 && !m.Closed {
@@ -119,9 +120,6 @@ func (r *recovery) goOn(ctx context.Context, last segment) (err error) {
 		if err := r.marks.write(marked{End: r.trail.end, Runs: r.found.Runs}); err != nil {
 			return err
 		}
-	}
-	if last.number == r.next {
-		return r.disk.Remove(segmentName(last.number))
 	}
 	return nil
 }

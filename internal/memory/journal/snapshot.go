@@ -43,7 +43,7 @@ func (s *Store) Snapshot(ctx context.Context) error {
 		return err
 	}
 	moved := &movedAudit{disk: s.writer.out.disk, name: snapshotName(g.end.Segment)}
-	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes, moved), g.end)
+	size, err := writeSnapshot(ctx, s.writer.out.disk, entries(d, s.partBytes, moved), snapshotBegun{g.end.Segment, g.end, s.level})
 	if err != nil {
 		return fmt.Errorf("write a snapshot of the journal: %w", err)
 	}
@@ -110,10 +110,10 @@ func (s *Store) snapshotWhenDue(eraseWithin time.Duration, rewritten bool) {
 	}
 }
 
-// writeSnapshot writes a snapshot that replaces the segments up to the end of one, and returns its
+// writeSnapshot writes a snapshot with its first record and what follows it, and returns its
 // size. Once writeSnapshot has returned, the snapshot survives a loss of power.
-func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end position) (size int64, err error) {
-	name := snapshotName(end.Segment)
+func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], head snapshotBegun) (size int64, err error) {
+	name := snapshotName(head.Segments)
 	part := name + partSuffix
 	if err := d.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that failed
 		return 0, err
@@ -123,7 +123,7 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end 
 		return 0, err
 	}
 	out := &synced{file: f}
-	if err := writeEntries(ctx, out, of, end); err != nil {
+	if err := writeEntries(ctx, out, of, head); err != nil {
 		return 0, errors.Join(err, f.Close(), d.Remove(part))
 	}
 	if err := f.Close(); err != nil {
@@ -136,14 +136,16 @@ func writeSnapshot(ctx context.Context, d disk, of iter.Seq2[entry, error], end 
 }
 
 // writeEntries writes the records of a snapshot and syncs them.
-func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], end position) error {
+func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], head snapshotBegun) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	var frame []byte
 	var offset int64
 	records, running := 0, sum(0) // the running checksum
+	level := head.Level
+	head.Level = written(level)
 	write := func(e entry) error {
 		payload, err := encode(e.record)
-		if err != nil {
+		if err = cmp.Or(err, e.kind.check(level)); err != nil {
 			return err
 		}
 		records++
@@ -156,7 +158,7 @@ func writeEntries(ctx context.Context, out *synced, of iter.Seq2[entry, error], 
 		_, err = w.Write(frame)
 		return err
 	}
-	if err := write(entry{kind: kindSnapshot, record: snapshotBegun{end.Segment, end}}); err != nil {
+	if err := write(entry{kind: kindSnapshot, record: head}); err != nil {
 		return err
 	}
 	for e, err := range of {

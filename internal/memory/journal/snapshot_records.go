@@ -46,6 +46,7 @@ func entries(d *memstore.Dump, partBytes int, moved *movedAudit) iter.Seq2[entry
 type snapshotBegun struct {
 	Segments int      `json:"segments"` // up to which segment the snapshot replaces them
 	After    position `json:"after"`    // the end of that segment
+	Level    int      `json:"level"`    // of the journal; 0 is 1
 }
 
 // completed ends a snapshot.

@@ -3,9 +3,14 @@
 package journal
 
 import (
+	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // trail follows the records of a journal in their order.
@@ -17,10 +22,18 @@ type trail struct {
 	lost   bool // the next record that can be read begins anew, after damage
 	harmed bool // there was damage
 	other  bool // at the mark, other records were read than were written
+	level  int  // of the journal
 }
 
-// newTrail returns the beginning of the trail on a disk.
-func newTrail(d disk) (t trail, err error) {
+// newTrail returns the beginning of the trail on a disk. It returns ErrConflict if the level of the journal is above the one that
+// the build reads, which would take new records for damage.
+func newTrail(d disk, reads int) (t trail, err error) {
+	if t.level, err = readLevel(d); err == nil {
+		err = store.CheckLevel(t.level, reads)
+	}
+	if err != nil {
+		return t, err
+	}
 	t.mark, t.noMark, err = readMark(d)
 	if t.mark != nil {
 		t.end = position{Journal: t.mark.End.Journal, Sum: t.mark.End.Journal}
@@ -60,6 +73,45 @@ func refuseFirst(d disk) error {
 		return fmt.Errorf("%s: %w", name, errFirst)
 	}
 	return nil
+}
+
+// readLevel returns the level of a journal: the highest one in the first records of its files. A file that cannot be read has none.
+func readLevel(d disk) (level int, err error) {
+	names, err := d.List()
+	if err != nil {
+		return 0, fmt.Errorf("list the files: %w", err)
+	}
+	replaced, numbers := current(names)
+	files := []string{snapshotName(replaced)}
+	for _, n := range numbers {
+		files = append(files, segmentName(n))
+	}
+	level = 1
+	for _, name := range files {
+		f, err := d.Open(name)
+		if errors.Is(err, fs.ErrNotExist) { // there is no snapshot, or a process has removed the file
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("open %s: %w", name, err)
+		}
+		var head struct{ Level int } // a later build may have added fields
+		if first, err := readFrameFrom(bufio.NewReader(f)); err == nil && json.Unmarshal(first.payload, &head) == nil {
+			level = max(level, head.Level)
+		}
+		if err := f.Close(); err != nil {
+			return 0, err
+		}
+	}
+	return level, nil
+}
+
+// written returns a level as the first record of a file has it: journals of before have none.
+func written(level int) int {
+	if level == 1 {
+		return 0
+	}
+	return level
 }
 
 // Why a record that can be read does not follow.

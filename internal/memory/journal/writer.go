@@ -285,6 +285,7 @@ type segments struct {
 	end   position // up to which it is on disk
 	head  int64    // the size of the first frame
 	due   int64    // the size at which the next segment begins
+	level int      // of the journal
 	guard *guard
 }
 
@@ -344,7 +345,7 @@ func writeAll(f file, frames []byte) error {
 // begin begins a segment after the end. Once begin has returned, the segment survives a loss of power,
 // and the mark names it.
 func (s *segments) begin(number int) error {
-	payload, err := encode(begun{Segment: number, After: s.end})
+	payload, err := encode(begun{number, s.end, written(s.level)})
 	if err != nil {
 		return err
 	}

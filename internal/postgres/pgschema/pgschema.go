@@ -157,6 +157,12 @@ func (m *migrator) applied(ctx context.Context) (map[int64]string, error) {
 	return appliedFiles(ctx, conn.Conn())
 }
 
+// LevelName is the name of the row of shared_values with the level of the store; level 1 has none.
+const LevelName = "level"
+
+// ReadLevel selects the level of the store.
+const ReadLevel = "SELECT coalesce(max(value::int), 1) FROM " + Name + ".shared_values WHERE name = '" + LevelName + "'"
+
 // HostTimeout is the time without a heartbeat after which a host counts as dead.
 const HostTimeout = time.Minute
 

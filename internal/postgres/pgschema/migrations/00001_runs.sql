@@ -387,6 +387,7 @@ CREATE TABLE verifyd.hosts (
     address    text NOT NULL,
     facts      text NOT NULL, -- JSON: what the host says about itself
     bootstrap  text NOT NULL, -- the hash of its file in applied_files; empty for none
+    level      integer NOT NULL, -- up to which its build reads the database
     started_at timestamptz NOT NULL,
     seen_at    timestamptz NOT NULL
 ) WITH (fillfactor = 50);

@@ -1,0 +1,55 @@
+// Levels: what may be written to a store that builds of the release before may have to read.
+
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/verifyd/verifyd/verification"
+)
+
+// Level is the newest level of a store that this build reads and writes. A store has level 1 until an operator raises it, which
+// cannot be undone: a build that reads less than the level of a store does not open it. What is new since a level, such as an
+// event of another kind, a field or a column, is read at any level, and written only if the store has that level.
+// See docs/decisions/0106-what-is-new-is-written-above-a-level.md.
+const Level = 1
+
+// Leveled is a Store that other builds may read. Ask it before you decide to write what is new since a level. A Store that is
+// not Leveled has the newest level.
+type Leveled interface {
+	// Level returns the level of the store as far as this process knows. It never falls.
+	Level() int
+}
+
+// ErrLevel is the cause of the ErrConflict of a store whose level is above the one that this build reads.
+var ErrLevel = errors.New("the level of the store is too high")
+
+// CheckLevel returns an error with ErrLevel if a store has a higher level than a build reads.
+func CheckLevel(level, reads int) error {
+	if level <= reads {
+		return nil
+	}
+	return &verification.Error{
+		Kind: verification.ErrConflict, Subject: "store", Cause: ErrLevel,
+		Message: fmt.Sprintf("it was upgraded to level %d, and this build reads level %d: use a newer release", level, reads),
+	}
+}
+
+// CheckSince returns an error if something must not be written to a store of a level, because it is new since a later one.
+func CheckSince(what string, since, level int) error {
+	if since <= level {
+		return nil
+	}
+	return fmt.Errorf("the store has level %d, and the %s may be written since level %d: the decision to write it must ask for the level", level, what, since)
+}
+
+// CheckLevel returns an error that names the first event which must not be written to a store of a level.
+func (c Commit) CheckLevel(level int) error {
+	for _, e := range c.Events {
+		if err := CheckSince("event "+e.Kind(), max(1, e.About().Since), level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
