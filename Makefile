@@ -15,9 +15,9 @@ BUILD := .build
 TOOL  := $(GO) tool -modfile=internal/tools/go.mod
 TREES := verification adapters hosts internal
 
-# What is a module of its own: examples, and the dashboards and alerts of docs/operate. The other examples are
-# workflows, which tests of verifyctl play.
-EXAMPLES := $(patsubst %/go.mod,%,$(wildcard docs/examples/*/go.mod)) internal/dashboards
+# What is a module of its own: examples, the dashboards and alerts of docs/operate, and the comparison with releases. The other
+# examples are workflows, which tests of verifyctl play.
+EXAMPLES := $(patsubst %/go.mod,%,$(wildcard docs/examples/*/go.mod)) internal/dashboards internal/releases
 
 # The packages whose tests all need a browser or a database.
 SERVICES := /adapters/postgres$$|/hosts/internal/(bench|bench/fill|noisy|soak)$$|/internal/rig/(browser|pgtest)$$
@@ -66,7 +66,7 @@ folders = find $(TREES) -name '*_test.go' -exec grep -l '^func $(1)' {} + 2>/dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run release verify-release test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch width generate generate-check tidy-check cover bench fuzz soak noisy
+.PHONY: help run release record verify-release test check example verify verify-rest fmt fmt-check vet lint lint-openapi arch width generate generate-check tidy-check cover bench fuzz soak noisy
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,13 @@ VERSION ?=
 
 release: ## Build the programs, packages and image of VERSION (such as 0.1.0) into the folder dist
 	@$(GO) -C hosts/release run . -source $(CURDIR) -out $(CURDIR)/dist -version '$(VERSION)'
+
+RELEASE ?=
+
+# The tests of internal/releases compare the tree with each record. A release that docs/changelog.md names as released is not
+# recorded again.
+record: ## Record what RELEASE (such as 0.1.0) reads, before it is released
+	@$(GO) -C internal/releases run . -release '$(RELEASE)'
 
 # It builds a release for this machine twice, and serves from each way to install it. The
 # tests take programs of Debian, which they install as root.
@@ -96,7 +103,7 @@ check: ## Run the tests that need no browser and no database
 	@$(TEST) -short $$($(GO) list ./... | grep -Ev '$(SERVICES)')
 	@echo 'The tests that need a browser or a database did not run: make test runs every test.'
 
-example: ## Vet and test the modules of their own: examples, dashboards and alerts
+example: ## Vet and test the modules of their own: examples, dashboards and alerts, and what each release reads
 	@for m in $(EXAMPLES); do \
 		$(GO) -C $$m vet ./... && $(GO) -C $$m test -count=1 -timeout $(TEST_TIMEOUT) ./... || exit 1; done
 
@@ -117,8 +124,11 @@ fmt-check:
 vet:
 	$(GO) vet ./...
 
+# The examples are for readers, who have other rules than we do.
 lint: ## Run the linter
 	$(TOOL) golangci-lint run ./...
+	@for m in hosts/release internal/dashboards internal/releases; do \
+		(cd $$m && $(GO) tool -modfile=../../internal/tools/go.mod golangci-lint run ./...) || exit 1; done
 
 # The linters are npm packages, pinned in internal/openapilint. They are installed again
 # only when that pin changes. They send no telemetry and look for no updates.

@@ -100,8 +100,8 @@ func (r *release) imageOf(p programs, notices []file) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &v1.ConfigFile{}
-	if config, err = image.ConfigFile(); err != nil {
+	config, err := image.ConfigFile()
+	if err != nil {
 		return nil, err
 	}
 	config = config.DeepCopy()

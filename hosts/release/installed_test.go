@@ -55,7 +55,7 @@ func TestAReleaseServesFromABareRoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer archive.Close()
+			defer func() { _ = archive.Close() }()
 			unzipped, err := gzip.NewReader(archive)
 			if err != nil {
 				t.Fatal(err)
@@ -284,7 +284,7 @@ func newContainer(t *testing.T, image string) *container {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	layout, data := filepath.Join(folder, "layout"), filepath.Join(folder, "data")
 	untar(t, archive, layout)
 	command(t, "umoci", "unpack", "--image", layout+":"+version, c.bundle)

@@ -24,10 +24,10 @@ import (
 )
 
 // accepted are the licences that what we link may have: they let a program with it be passed on.
-var accepted = regexp.MustCompile(`^(Apache-2\.0|MIT(-0)?|BSD-[123]-Clause.*|0BSD|ISC|MPL-2\.0.*|Zlib|OFL-1\.1.*|Unlicense|CC0-1\.0|BSL-1\.0|Unicode.*)$`) //nolint:gochecknoglobals // a constant
+var accepted = regexp.MustCompile(`^(Apache-2\.0|MIT(-0)?|BSD-[123]-Clause.*|0BSD|ISC|MPL-2\.0.*|Zlib|OFL-1\.1.*|Unlicense|CC0-1\.0|BSL-1\.0|Unicode.*)$`)
 
 // licenceFile matches the names of files with licences and notices.
-var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|ofl)([-._].*)?$`) //nolint:gochecknoglobals // a constant
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|unlicense|ofl)([-._].*)?$`)
 
 // component is a module that the programs link, or another part of them.
 type component struct {

@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := m.Run()
-	os.RemoveAll(folder)
+	_ = os.RemoveAll(folder)
 	os.Exit(code)
 }
 
@@ -308,7 +308,7 @@ func images(t *testing.T, dist string, do func(arch string, image v1.Image)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer archive.Close()
+	defer func() { _ = archive.Close() }()
 	folder := t.TempDir()
 	untar(t, archive, folder)
 	all, err := layout.ImageIndexFromPath(folder)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
+	"github.com/verifyd/verifyd/internal/rig/golden"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -218,6 +220,16 @@ func TestEveryFactHasItsJSON(t *testing.T) {
 	if declared := receiversOf(t, "event.go", "about"); !slices.Equal(types, declared) {
 		t.Errorf("the table has %q, want all of %q", types, declared)
 	}
+}
+
+// TestTheFieldsOfEveryEventAreRecorded writes the file that internal/releases compares with each release.
+func TestTheFieldsOfEveryEventAreRecorded(t *testing.T) {
+	all := allFacts()
+	var lines []string
+	for _, kind := range slices.Sorted(maps.Keys(all)) {
+		lines = append(append(lines, "event "+kind), golden.Fields("event "+kind, reflect.TypeOf(all[kind].fact))...)
+	}
+	golden.Equal(t, "testdata/events.txt", []byte(strings.Join(lines, "\n")+"\n"))
 }
 
 func TestOldEventsDefaultTheFieldsThatCameLater(t *testing.T) {

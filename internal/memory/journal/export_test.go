@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/memory/memstore"
@@ -88,6 +89,24 @@ func Kinds() (all []string) {
 		all = append(all, k.String())
 	}
 	return all
+}
+
+// RecordType is a kind of records.
+type RecordType struct {
+	Number int
+	Name   string
+	Type   reflect.Type
+}
+
+// RecordTypes returns all kinds of records, and the version that this build writes.
+func RecordTypes() (types []RecordType, version int) {
+	for k, of := range kinds() {
+		if of.decode != nil {
+			r, _ := of.decode([]byte("{}")) // a record that lacks something has its type, too
+			types = append(types, RecordType{k, of.name, reflect.TypeOf(r)})
+		}
+	}
+	return types, currentVersion
 }
 
 // CheckDisk examines the journal on a disk.

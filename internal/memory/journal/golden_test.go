@@ -3,9 +3,11 @@ package journal_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +101,26 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 			t.Errorf("no golden journal has a record of the kind %q", kind)
 		}
 	}
+}
+
+// TestTheFieldsOfEveryRecordAreRecorded writes the file that internal/releases compares with each release.
+func TestTheFieldsOfEveryRecordAreRecorded(t *testing.T) {
+	kinds, version := journal.RecordTypes()
+	lines := []string{fmt.Sprintf("version of records: %d", version)}
+	for _, kind := range kinds {
+		path := fmt.Sprintf("record %d", kind.Number)
+		lines = append(append(lines, path+" = "+kind.Name), golden.Fields(path, kind.Type)...)
+	}
+	for _, kind := range append(store.RecordKinds(), store.RecordCopy) {
+		if _, err := store.DecodeRow(kind, func(row any) error {
+			path := "row " + strings.ReplaceAll(string(kind), " ", "_")
+			lines = append(append(lines, path), golden.Fields(path, reflect.TypeOf(row))...)
+			return nil
+		}); err != nil && store.IsRow(kind) {
+			t.Error(err)
+		}
+	}
+	golden.Equal(t, "testdata/records.txt", []byte(strings.Join(lines, "\n")+"\n"))
 }
 
 // callsOfBlocks makes the calls of the golden journal v2-audit-blocks-snapshot. They never change.

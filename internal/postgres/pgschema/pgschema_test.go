@@ -46,6 +46,8 @@ func schemaOf(t *testing.T, url string) string {
 SELECT line FROM (
     SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || coalesce(column_default, '') AS line
     FROM information_schema.columns WHERE table_schema = 'verifyd'
+    UNION ALL SELECT 'constraint ' || relname || ' ' || pg_get_constraintdef(c.oid) FROM pg_constraint AS c
+        JOIN pg_class AS t ON t.oid = conrelid WHERE connamespace = 'verifyd'::regnamespace AND contype IN ('c', 'f', 'x')
     UNION ALL SELECT 'index ' || tablename || ' ' || indexdef FROM pg_indexes WHERE schemaname = 'verifyd'
     UNION ALL SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
     UNION ALL SELECT 'policy ' || tablename || ' ' || policyname || ' ' || qual FROM pg_policies WHERE schemaname = 'verifyd'

@@ -1,11 +1,15 @@
 package golden_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/rig/golden"
 )
@@ -36,6 +40,31 @@ func TestLineEndsAndBinaryBytesCount(t *testing.T) {
 	}
 	if got := run(t, file(t, "\xff\x00"), []byte("\xff\x01")); !strings.Contains(got.failure, "differs") {
 		t.Errorf("failure = %q for another byte, want a difference", got.failure)
+	}
+}
+
+func TestFieldsAreThoseOfTheJSON(t *testing.T) {
+	type part struct {
+		Name string `json:"name,omitempty"`
+	}
+	type whole struct {
+		part // its fields are those of the whole
+
+		At     time.Time        `json:"at"`
+		Parts  []part           `json:"parts"`
+		ByName map[string]*part `since:"2"`
+		Raw    []byte           `json:"raw"`
+		Own    json.RawMessage  `json:"own"`
+		Hidden int              `json:"-"`
+		Inside []*whole         `json:"inside"`
+		secret int
+	}
+	want := []string{
+		"x.name string", "x.at time.Time", "x.parts[].name string", "x.ByName{}.name string since 2", "x.raw bytes", "x.own json.RawMessage",
+		"x.inside[] as above",
+	}
+	if got := golden.Fields("x", reflect.TypeOf(whole{secret: 1})); !slices.Equal(got, want) {
+		t.Errorf("the fields are %q, want %q", got, want)
 	}
 }
 
