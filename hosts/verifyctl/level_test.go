@@ -91,7 +91,7 @@ func TestACopyNeedsTheLevelOfItsSource(t *testing.T) {
 	}
 	from.level = 2
 	const want = "target: it has level 1, and the source has level 2: run verifyctl store upgrade for the target first"
-	if _, err := (storeCopy{}).copy(t.Context(), &session{clock: c.clock}, from, to); err == nil || err.Error() != want {
+	if _, err := (storeCopy{}).copy(t.Context(), &session{clock: c.clock}, from, to, nil); err == nil || err.Error() != want {
 		t.Errorf("copy = %v, want %s", err, want)
 	}
 }

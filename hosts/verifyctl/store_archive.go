@@ -203,7 +203,7 @@ func (a *archive) side(ctx context.Context) (*copySide, error) {
 	records := &backupRecords{open: a.open}
 	return &copySide{
 		Target: records, keys: backupKeys{folderKeys{a.scratch}, a.SearchCheck}, files: operator.Hold(a.scratch, nil, operator.Host{}),
-		name: name, known: a.Runs, close: records.close,
+		name: name, known: a.Runs, level: a.Level, close: records.close,
 	}, nil
 }
 

@@ -183,7 +183,7 @@ func (c storeBackup) database(ctx context.Context, s *session, to io.Writer) (mi
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // the backup has its files
-	m := backup.Manifest{WithoutDocuments: documents == nil}
+	m := backup.Manifest{WithoutDocuments: documents == nil, Level: from.level}
 	if err := c.beside(ctx, s, from, datadir.Folder(scratch), &m); err != nil {
 		return nil, err
 	}

@@ -32,11 +32,11 @@ type NameLikeness string
 
 // The ways in which a name is like another one, the closest first.
 const (
-	NameSame   NameLikeness = "same"   // the same words
-	NameAlias  NameLikeness = "alias"  // another name of the entry is the same
-	NameNumber NameLikeness = "number" // a number is the same
-	NameScript NameLikeness = "script" // the same in another script
-	NameSpelt  NameLikeness = "spelt"  // the same in another spelling
+	nameSame   NameLikeness = "same"   // the same words
+	nameAlias  NameLikeness = "alias"  // another name of the entry is the same
+	nameNumber NameLikeness = "number" // a number is the same
+	nameScript NameLikeness = "script" // the same in another script
+	nameSpelt  NameLikeness = "spelt"  // the same in another spelling
 	NameAlike  NameLikeness = "alike"
 )
 
@@ -46,12 +46,12 @@ type BornLikeness string
 // The ways in which two birth dates are alike, the closest first. Of several dates, the closest pair counts.
 const (
 	BornSameDay   BornLikeness = "day"
-	BornSameMonth BornLikeness = "month"   // one of them has no day
-	BornSameYear  BornLikeness = "year"    // one of them has neither day nor month
+	bornSameMonth BornLikeness = "month"   // one of them has no day
+	bornSameYear  BornLikeness = "year"    // one of them has neither day nor month
 	BornNotGiven  BornLikeness = "unknown" // the person has none
-	BornNotListed BornLikeness = "unlisted"
-	BornUnread    BornLikeness = "unread" // one of them is no date
-	BornOtherDay  BornLikeness = "other"  // in the same year
+	bornNotListed BornLikeness = "unlisted"
+	bornUnread    BornLikeness = "unread" // one of them is no date
+	bornOtherDay  BornLikeness = "other"  // in the same year
 	BornApart     BornLikeness = "apart"  // in other years
 )
 
@@ -65,16 +65,16 @@ func LikenessOf(h verification.Hit, asked verification.Data, about Subject) Like
 	}
 	switch name := fold.Words(who.Name); {
 	case name != "" && fold.Words(h.Name) == name:
-		l.Name = NameSame
+		l.Name = nameSame
 	case name != "" && fold.Words(h.Alias) == name:
-		l.Name = NameAlias
+		l.Name = nameAlias
 	case hasNumber(h, who.Numbers):
-		l.Name = NameNumber
+		l.Name = nameNumber
 	case h.Score >= sameScore && who.Name == "": // the check was asked in other words than ours
-		l.Name = NameSame
+		l.Name = nameSame
 	case h.Score >= sameScore:
-		if l.Name = NameSpelt; scriptOf(who.Name) != scriptOf(cmp.Or(h.Alias, h.Name)) {
-			l.Name = NameScript
+		if l.Name = nameSpelt; scriptOf(who.Name) != scriptOf(cmp.Or(h.Alias, h.Name)) {
+			l.Name = nameScript
 		}
 	default:
 		listed := cmp.Or(h.Alias, h.Name)
@@ -85,7 +85,7 @@ func LikenessOf(h verification.Hit, asked verification.Data, about Subject) Like
 
 // Close reports whether name or number and birth date agree, as far as both have one.
 func (l Likeness) Close() bool {
-	return l.equal() && (l.Born == BornSameDay || l.Born == BornSameMonth || l.Born == BornSameYear)
+	return l.equal() && (l.Born == BornSameDay || l.Born == bornSameMonth || l.Born == bornSameYear)
 }
 
 // equal reports whether the name or a number is the same.
@@ -101,7 +101,7 @@ func (l Likeness) rank() []int {
 		}
 		return 1
 	}
-	born := slices.Index([]BornLikeness{BornSameDay, BornSameMonth, BornSameYear, BornNotGiven, BornNotListed, BornUnread, "", BornOtherDay, BornApart}, l.Born)
+	born := slices.Index([]BornLikeness{BornSameDay, bornSameMonth, bornSameYear, BornNotGiven, bornNotListed, bornUnread, "", bornOtherDay, BornApart}, l.Born)
 	return []int{first(l.Close()), first(l.equal()), born, l.Years}
 }
 
@@ -125,7 +125,7 @@ func (l *Likeness) compareBorn(given, listed []string) {
 		}
 		return
 	case len(listed) == 0:
-		l.Born = BornNotListed
+		l.Born = bornNotListed
 		return
 	}
 	var all []Likeness
@@ -142,7 +142,7 @@ func (l *Likeness) compareBorn(given, listed []string) {
 // bornAs compares two birth dates, and returns the years between them.
 func bornAs(a, b string) (BornLikeness, int) {
 	if !birthdate.Is(a) || !birthdate.Is(b) {
-		return BornUnread, 0
+		return bornUnread, 0
 	}
 	x, _ := strconv.Atoi(a[:4])
 	y, _ := strconv.Atoi(b[:4])
@@ -150,11 +150,11 @@ func bornAs(a, b string) (BornLikeness, int) {
 	case x != y:
 		return BornApart, max(x-y, y-x)
 	case !birthdate.Agree(a, b):
-		return BornOtherDay, 0
+		return bornOtherDay, 0
 	case both == len("2006"):
-		return BornSameYear, 0
+		return bornSameYear, 0
 	case both == len("2006-01"):
-		return BornSameMonth, 0
+		return bornSameMonth, 0
 	}
 	return BornSameDay, 0
 }

@@ -43,6 +43,7 @@ type Manifest struct {
 	Format    int    `json:"format"`
 	Verifyd   string `json:"verifyd"`             // the version that made the backup
 	Migration string `json:"migration,omitempty"` // the newest one of the database
+	Level     int    `json:"level,omitempty"`     // of the database; a journal has its own
 	// At is the moment of the backup: everything that was acknowledged before is in it.
 	At time.Time `json:"at"`
 	// Runs is the number of runs; 0 of a data folder whose host went on, where it is known once the journal is read.

@@ -79,7 +79,7 @@ func TestNoReadOfAFolderMistakesItsLevelForDamage(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"Check": func() error { _, err := journal.Check(t.Context(), dir, false); return err },
 		"Stored": func() error {
-			_, _, err := journal.Stored(t.Context(), dir, false)
+			_, _, _, err := journal.Stored(t.Context(), dir, false)
 			return err
 		},
 		"Read":   func() error { _, _, _, err := journal.Read(t.Context(), dir, false); return err },
