@@ -56,6 +56,8 @@ func compare(was, is map[string]string) (found []string, err error) {
 // schemaEntry begins an entry of schema.txt. The text of a function has more lines.
 var schemaEntry = regexp.MustCompile(`(?m)^(column|constraint|function|index|policy|security|trigger) `)
 
+const levels = "level of" // the key of the line with the level of the store
+
 // entries returns what each line of a file says, by what it is about.
 func entries(file, text string) map[string]string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -74,10 +76,11 @@ func entries(file, text string) map[string]string {
 			all[words[0]] = strings.Join(words[1:], " ")
 		case file == "schema.txt" && words[0] != "column":
 			all[line] = ""
-		case len(words) == 3 && !strings.HasPrefix(words[2], "= "): // the name of a kind of records may change
+		case len(words) == 3 && !strings.HasPrefix(words[2], "= "):
 			all[words[0]+" "+words[1]] = words[2]
-		case len(words) > 1:
-			all[words[0]+" "+words[1]] = ""
+		case len(words) > 1: // the name of a kind of records may change
+			_, level, _ := strings.Cut(line, " since ")
+			all[words[0]+" "+words[1]] = strings.TrimSuffix("since "+level, "since ")
 		}
 	}
 	return all
@@ -91,6 +94,10 @@ func changed(file string, was, is map[string]string) (found []string) {
 		switch {
 		case !ok:
 			found = append(found, key+" is gone")
+		case key == levels:
+			if levelOf(after) < levelOf(before) {
+				found = append(found, "the level of the store has fallen")
+			}
 		case file == "metrics.txt":
 			found = append(found, changedLabels(key, before, after)...)
 		case after != before:
@@ -135,8 +142,8 @@ func added(file string, was, is map[string]string) (found []string) {
 		case "events.txt", "records.txt":
 			kind, _, field := strings.Cut(key, ".")
 			_, oldKind := was[kind]
-			if level := levelOf(is[key]); (!field || oldKind) && level <= levelOf(was["level of"]) {
-				found = append(found, key+" is new and not behind the gate: give it a level above the level of that release")
+			if level := levelOf(is[key]); (!field || oldKind) && level <= levelOf(was[levels]) {
+				found = append(found, key+" is new and not behind the gate: say since which level of the store it is written")
 			}
 		case "schema.txt":
 			if problem := forced(key, is[key], was); problem != "" {

@@ -227,7 +227,7 @@ func TestTheFieldsOfEveryEventAreRecorded(t *testing.T) {
 	all := allFacts()
 	var lines []string
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
-		lines = append(append(lines, "event "+kind), golden.Fields("event "+kind, reflect.TypeOf(all[kind].fact))...)
+		lines = append(lines, golden.Fields("event "+kind, "", 1, reflect.TypeOf(all[kind].fact))...)
 	}
 	golden.Equal(t, "testdata/events.txt", []byte(strings.Join(lines, "\n")+"\n"))
 }

@@ -108,13 +108,11 @@ func TestTheFieldsOfEveryRecordAreRecorded(t *testing.T) {
 	kinds, version := journal.RecordTypes()
 	lines := []string{fmt.Sprintf("version of records: %d", version)}
 	for _, kind := range kinds {
-		path := fmt.Sprintf("record %d", kind.Number)
-		lines = append(append(lines, path+" = "+kind.Name), golden.Fields(path, kind.Type)...)
+		lines = append(lines, golden.Fields(fmt.Sprintf("record %d", kind.Number), kind.Name, 1, kind.Type)...)
 	}
 	for _, kind := range append(store.RecordKinds(), store.RecordCopy) {
 		if _, err := store.DecodeRow(kind, func(row any) error {
-			path := "row " + strings.ReplaceAll(string(kind), " ", "_")
-			lines = append(append(lines, path), golden.Fields(path, reflect.TypeOf(row))...)
+			lines = append(lines, golden.Fields("row "+strings.ReplaceAll(string(kind), " ", "_"), "", 1, reflect.TypeOf(row))...)
 			return nil
 		}); err != nil && store.IsRow(kind) {
 			t.Error(err)

@@ -5,14 +5,25 @@ package golden
 import (
 	"encoding"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// Fields returns a line "PATH TYPE" for each field of the JSON of a type, with the fields of the structs inside it. A field that a
-// tag says to exist since a later level of the store ends with "since N". A type with a JSON of its own has one line, with its name.
-func Fields(path string, t reflect.Type) []string { return fields(path, "", t, nil) }
+// Fields returns the line of a kind, which has a path and perhaps a name, and a line "PATH TYPE" for each field of its JSON, with the
+// fields of the structs inside it. What may be written only since a later level of the store, as a field says by the tag since, ends with
+// "since N". A type with a JSON of its own has one line, with its name.
+func Fields(path, name string, since int, t reflect.Type) []string {
+	kind := path
+	if name != "" {
+		kind += " = " + name
+	}
+	if since > 1 {
+		kind += fmt.Sprintf(" since %d", since)
+	}
+	return append([]string{kind}, fields(path, "", t, nil)...)
+}
 
 func fields(path, end string, t reflect.Type, above []reflect.Type) (lines []string) {
 	for {

@@ -60,10 +60,10 @@ func TestFieldsAreThoseOfTheJSON(t *testing.T) {
 		secret int
 	}
 	want := []string{
-		"x.name string", "x.at time.Time", "x.parts[].name string", "x.ByName{}.name string since 2", "x.raw bytes", "x.own json.RawMessage",
+		"x = whole since 2", "x.name string", "x.at time.Time", "x.parts[].name string", "x.ByName{}.name string since 2", "x.raw bytes", "x.own json.RawMessage",
 		"x.inside[] as above",
 	}
-	if got := golden.Fields("x", reflect.TypeOf(whole{secret: 1})); !slices.Equal(got, want) {
+	if got := golden.Fields("x", "whole", 2, reflect.TypeOf(whole{secret: 1})); !slices.Equal(got, want) {
 		t.Errorf("the fields are %q, want %q", got, want)
 	}
 }
