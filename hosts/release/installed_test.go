@@ -108,7 +108,7 @@ func TestAReleaseServesFromABareRoot(t *testing.T) {
 
 func hasFilesOfAPackage(t *testing.T, root string) {
 	t.Helper()
-	for _, name := range []string{"usr/lib/systemd/system/verifyd.service", "usr/lib/sysusers.d/verifyd.conf", "etc/verifyd/verifyd.env", "usr/share/doc/verifyd/licences.txt"} {
+	for _, name := range []string{"usr/lib/systemd/system/verifyd.service", "usr/lib/sysusers.d/verifyd.conf", "etc/verifyd/verifyd.env", "usr/share/doc/verifyd/licences.txt", "usr/share/doc/verifyd/changelog.md"} {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Error(err)
 		}

@@ -37,8 +37,8 @@ type component struct {
 	texts              string
 }
 
-// describe writes the bill of materials and the licences, and returns the files that every
-// archive, package and image has.
+// describe writes the bill of materials and the licences, and returns them with the changelog: the files that every archive, package
+// and image has.
 func (r *release) describe(ctx context.Context, built []programs) ([]file, error) {
 	parts, toolchain, err := r.components(ctx, built)
 	if err != nil {
@@ -61,10 +61,15 @@ func (r *release) describe(ctx context.Context, built []programs) ([]file, error
 	if err != nil {
 		return nil, err
 	}
+	changelog, err := os.ReadFile(filepath.Join(r.source, "docs/changelog.md"))
+	if err != nil {
+		return nil, err
+	}
 	base := filepath.Join(r.out, "verifyd_"+r.version)
 	err = errors.Join(os.WriteFile(base+"_licences.txt", []byte(texts.String()), 0o644), os.WriteFile(base+"_sbom.cdx.json", bill, 0o644))
 	return []file{
 		{name: "LICENSE", mode: 0o644, content: licence},
+		{name: "changelog.md", mode: 0o644, content: changelog},
 		{name: "licences.txt", mode: 0o644, content: []byte(texts.String())},
 		{name: "sbom.cdx.json", mode: 0o644, content: bill},
 	}, err

@@ -106,7 +106,7 @@ func stub(t *testing.T) string {
 	} {
 		write(t, filepath.Join(folder, name), []byte(text), 0o644)
 	}
-	for _, name := range []string{"LICENSE", "internal/typeset/fonts/OFL.txt"} {
+	for _, name := range []string{"LICENSE", "docs/changelog.md", "internal/typeset/fonts/OFL.txt"} {
 		text, err := os.ReadFile(filepath.Join(repository, name))
 		if err != nil {
 			t.Fatal(err)
@@ -184,8 +184,10 @@ func TestAReleaseHasEveryFileAndTheSameBytes(t *testing.T) {
 				t.Errorf("the image of %s has %s", arch, name)
 			}
 		}
-		if !slices.Contains(files, "usr/bin/verifyd") || !slices.Contains(files, "usr/share/doc/verifyd/licences.txt") {
-			t.Errorf("the image of %s has only %v", arch, files)
+		for _, name := range []string{"usr/bin/verifyd", "usr/share/doc/verifyd/licences.txt", "usr/share/doc/verifyd/changelog.md"} {
+			if !slices.Contains(files, name) {
+				t.Errorf("the image of %s lacks %s: %v", arch, name, files)
+			}
 		}
 	})
 }
