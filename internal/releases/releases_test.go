@@ -46,6 +46,51 @@ func TestTheTreeLivesBesideEachRelease(t *testing.T) {
 	}
 }
 
+// changelog is a tree with another changelog.
+type changelog struct {
+	fs.FS
+	text string
+}
+
+// Open implements fs.FS.
+func (c changelog) Open(name string) (fs.File, error) {
+	if name == "docs/changelog.md" {
+		return fstest.MapFS{name: {Data: []byte(c.text)}}.Open(name)
+	}
+	return c.FS.Open(name)
+}
+
+func TestOnlyAReleaseToComeIsRecorded(t *testing.T) {
+	tree, folder := changelog{os.DirFS("../.."), "# Changelog\n\n## Unreleased: 0.2.0\n\nMore.\n\n## 0.1.0, 2026-12-01\n"}, t.TempDir()
+	for release, want := range map[string]string{
+		"":      `must have the heading "## Unreleased: "`,
+		"0.3.0": `must have the heading "## Unreleased: 0.3.0"`,
+		"0.1.0": "says that it is released",
+	} {
+		if err := record(tree, folder, release); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the record of %q gives %v, want %q", release, err, want)
+		}
+	}
+	if found, err := recorded(folder, "0.1.0"); err == nil || !strings.Contains(err.Error(), "make record RELEASE=0.1.0") {
+		t.Errorf("a release without a record has %d files, %v", len(found), err)
+	}
+	for range 2 { // a draft is recorded anew
+		if err := record(tree, folder, "0.2.0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	is, err := describe(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if was, err := recorded(folder, "0.2.0"); err != nil || len(was) != len(described)+1 || !maps.Equal(was, is) {
+		t.Errorf("the record has %d files, %v, and differs from the tree: %t", len(was), err, !maps.Equal(was, is))
+	}
+	if found, err := compare(map[string]string{"events.md": "x"}, is); err != nil || !slices.Equal(found, []string{"events.md: is gone"}) {
+		t.Errorf("a record with a file that the tree lacks gives %q, %v", found, err)
+	}
+}
+
 func problems(t *testing.T, tree fs.FS, was, is map[string]string) []string {
 	t.Helper()
 	found, err := compare(was, is)
