@@ -138,8 +138,18 @@ func statements(onConflict string) map[string]string {
 	}
 }
 
-// prepare prepares the statements on a new connection.
-func prepare(ctx context.Context, conn *pgx.Conn) error {
+// prepare prepares the statements on a new connection, and notes the timeline of the server.
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
+	var now string
+	err := conn.QueryRow(ctx, "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END").Scan(&now)
+	if err != nil && !pgerror.Answered(err) { // a server that answers otherwise has no timelines
+		return err
+	}
+	if now != "" {
+		if before := s.timeline.Swap(&now); before != nil && *before != now && s.opt.Moved != nil {
+			s.opt.Moved()
+		}
+	}
 	for name, text := range statements("") {
 		if _, err := conn.Prepare(ctx, name, text); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)

@@ -47,6 +47,9 @@ type Options struct {
 	Copying bool
 	// EraseWithin is within how much time of a redaction Vacuum removes its dead rows; 0 means an hour.
 	EraseWithin time.Duration
+	// Moved is called, before a connection is used, when the server is on another timeline than before: a standby was
+	// promoted, and changes that it had not received are lost. Nil does nothing.
+	Moved func()
 	// Log receives messages for operators; nil discards them.
 	Log *slog.Logger
 }
@@ -66,6 +69,8 @@ type Store struct {
 	wakeups wakeups
 	closed  atomic.Bool
 	level   atomic.Int64
+
+	timeline atomic.Pointer[string] // of the server; nil while it is not known
 
 	listTexts map[listShape]listTexts
 	stale     string // the statement of stale rows
@@ -95,12 +100,12 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if err := pgschema.Check(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
-	config.AfterConnect = prepare
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
+	s := &Store{opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
+	config.AfterConnect = s.prepare
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	s := &Store{pool: pool, db: newBun(pool), opt: o, log: o.Log, lists: newListSlots(int(config.MaxConns))}
+	s.db = newBun(s.pool)
 	s.Tables = store.Tables{RowStore: s}
 	s.accounts = newCoalescer(s.loadAccount)
 	s.listTexts, s.stale = textsOf(s.db), stale(s.db)
@@ -116,7 +121,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if !o.SingleHost {
-		if s.wakeups, err = newWakeups(pool); err != nil {
+		if s.wakeups, err = newWakeups(s.pool); err != nil {
 			s.Close()
 			return nil, fmt.Errorf("configure wake-ups: %w", err)
 		}

@@ -60,7 +60,8 @@ func newAuthority(t *testing.T) authority {
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour * 24 * 365), IsCA: true, BasicConstraintsValid: true,
 	}
 	made := a.sign(t, &template)
-	a.certificate, a.key = made.Leaf, made.PrivateKey.(*ecdsa.PrivateKey)
+	a.certificate = made.Leaf
+	a.key, _ = made.PrivateKey.(*ecdsa.PrivateKey) // sign made it
 	return a
 }
 

@@ -61,6 +61,15 @@ func (c *Cache[K, V]) turn() {
 	}
 }
 
+// Clear drops all values.
+func (c *Cache[K, V]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.entries)
+	c.order.Init()
+	c.total = 0
+}
+
 // Get returns the value of a key, if it is kept.
 func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()

@@ -108,3 +108,18 @@ func TestUnusedValuesAgeInTenMinutes(t *testing.T) {
 		}
 	})
 }
+
+func TestAClearedCacheHasRoomForAll(t *testing.T) {
+	c := lru.New[int, int](10, 10, func(int) int { return 5 })
+	for range 2 {
+		c.Put(1, 1)
+		c.Put(2, 2)
+		if _, kept := c.Get(1); !kept {
+			t.Error("a value was dropped although there is room")
+		}
+		c.Clear()
+		if v, kept := c.Get(1); kept {
+			t.Errorf("Get after Clear = %d", v)
+		}
+	}
+}

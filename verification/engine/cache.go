@@ -68,6 +68,13 @@ func (c runCache) forget(ref verification.RunRef) {
 	c.lanes.drop(ref)
 }
 
+// ForgetRuns drops the runs that are in memory, so that they are read again. A host calls it when the store may have lost
+// changes that the host knows.
+func (e *Engine) ForgetRuns() {
+	e.runs.Clear()
+	e.lanes.clear()
+}
+
 // knownLarge reports whether a run was large when this host last read or changed it.
 func (c runCache) knownLarge(ref verification.RunRef) bool {
 	run, ok := c.Get(ref)

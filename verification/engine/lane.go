@@ -104,6 +104,15 @@ func (l *lanes) keep(ref verification.RunRef, run rules.Run) {
 // drop removes the run from a lane.
 func (l *lanes) drop(ref verification.RunRef) { l.keep(ref, rules.Run{}) }
 
+// clear removes the runs from all lanes.
+func (l *lanes) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ref, in := range l.of {
+		l.replace(ref, in, rules.Run{})
+	}
+}
+
 // replace replaces the run in a lane, or removes it if the new one is too large.
 func (l *lanes) replace(ref verification.RunRef, in *lane, run rules.Run) {
 	size := 0

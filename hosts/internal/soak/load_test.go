@@ -31,11 +31,13 @@ type load struct {
 	onResponse func(h *host, err error)
 
 	mu       sync.Mutex
-	accepted map[string]order // by the id of the run
-	live     map[string]bool  // the runs that started, or were read live, after their webhook was set
-	hooked   map[string]bool  // the workflows whose webhook was set
-	slowest  time.Duration    // until a start was accepted
-	refused  map[int]int      // the number of failed requests by status; 0 is no response
+	accepted map[string]order       // by the id of the run
+	starts   map[string]time.Time   // when a run was accepted
+	acts     map[string][]time.Time // when signals and a cancel of a run were accepted
+	live     map[string]bool        // the runs that started, or were read live, after their webhook was set
+	hooked   map[string]bool        // the workflows whose webhook was set
+	slowest  time.Duration          // until a start was accepted
+	refused  map[int]int            // the number of failed requests by status; 0 is no response
 	problems []string
 	gone     bool // starts are not repeated
 
@@ -47,7 +49,7 @@ func newLoad(t *testing.T, f *cluster, seed uint64) *load {
 	t.Helper()
 	return &load{
 		cluster: f, seed: seed,
-		accepted: map[string]order{}, live: map[string]bool{}, hooked: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
+		accepted: map[string]order{}, starts: map[string]time.Time{}, acts: map[string][]time.Time{}, live: map[string]bool{}, hooked: map[string]bool{}, refused: map[int]int{}, crowd: make(chan struct{}, crowd),
 	}
 }
 
@@ -241,6 +243,9 @@ func (l *load) until(ctx context.Context, run verification.RunID, o order, do fu
 		err := l.call(do)
 		switch {
 		case err == nil:
+			l.mu.Lock()
+			l.acts[string(run)] = append(l.acts[string(run)], time.Now())
+			l.mu.Unlock()
 			return
 		case passing(err):
 			unsure = true
@@ -300,7 +305,9 @@ func (l *load) accept(id verification.RunID, o order, took time.Duration) {
 	if old, there := l.accepted[run]; there && old.number != o.number {
 		l.problems = append(l.problems, fmt.Sprintf("orders %d and %d were both told that they are run %s", old.number, o.number, run))
 	}
-	l.accepted[run] = o
+	if l.accepted[run] = o; l.starts[run].IsZero() {
+		l.starts[run] = time.Now()
+	}
 	l.slowest = max(l.slowest, took)
 }
 

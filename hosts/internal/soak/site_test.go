@@ -32,6 +32,7 @@ type site struct {
 	server    *pgtest.Server
 	database  string         // its URL, without a proxy
 	folder    datadir.Folder // empty on a database
+	blobs     string         // the folder of uploads on a database; empty for memory
 	program   string
 	bootstrap string
 	lesser    string // a bootstrap file without the list
@@ -125,6 +126,9 @@ func (s *site) environment(roles string) []string {
 	env := []string{
 		"VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0", "VERIFYD_ROLES=" + roles,
 		"VERIFYD_BOOTSTRAP=" + s.bootstrap, "VERIFYD_ALLOW_PRIVATE_NETWORKS=true",
+	}
+	if s.blobs != "" {
+		env = append(env, "VERIFYD_BLOB_DIR="+s.blobs)
 	}
 	if s.folder != "" {
 		env = append(env, "VERIFYD_DATA_DIR="+string(s.folder), "VERIFYD_DISK_RESERVE=134217728") // also on a disk that is nearly full

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/store"
 )
 
 // Parameters of the short version and of the one with VERIFYD_SOAK.
@@ -219,7 +220,7 @@ type living struct {
 	all        int               // including ended runs, without those whose webhook is set late
 }
 
-// backlog returns the live runs and the number of pieces of work.
+// backlog returns the live runs and the number of pieces of work. The work of a redaction takes eleven minutes, and does not count.
 func backlog(ctx context.Context, c *pgx.Conn) (l living, work int, err error) {
 	rows, err := c.Query(ctx, "SELECT id::text AS id, reference_id AS reference FROM verifyd.runs WHERE ended = ''")
 	if err != nil {
@@ -233,6 +234,6 @@ func backlog(ctx context.Context, c *pgx.Conn) (l living, work int, err error) {
 	for _, run := range found {
 		l.references[run.ID] = run.Reference
 	}
-	const sum = "SELECT (SELECT count(*) FROM verifyd.runs WHERE NOT starts_with(workflow_id::text, $1)), (SELECT count(*) FROM verifyd.work)"
-	return l, work, c.QueryRow(ctx, sum, latePrefix).Scan(&l.all, &work)
+	const sum = "SELECT (SELECT count(*) FROM verifyd.runs WHERE NOT starts_with(workflow_id::text, $1)), (SELECT count(*) FROM verifyd.work WHERE kind <> $2)"
+	return l, work, c.QueryRow(ctx, sum, latePrefix, string(store.WorkErase)).Scan(&l.all, &work)
 }

@@ -46,7 +46,7 @@ func (h *host) applyErasures(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the ledger of erasures cannot be applied to the store, which may have data again that was removed: %w", err)
 	}
-	h.erased = applied
+	h.erased.Store(int64(applied.Failed))
 	switch {
 	case applied.Failed > 0:
 		h.log.Error("the store was restored from before, and what the ledger of erasures says of some runs cannot be done now: do it by hand",
@@ -58,18 +58,28 @@ func (h *host) applyErasures(ctx context.Context) error {
 	return nil
 }
 
-// keepLedger writes what the ledger is owed and checks the ledger, until ctx ends.
+// keepLedger writes what the ledger is owed and checks the ledger, until ctx ends. When the store may have lost changes, it
+// first does again what the ledger says.
 func (h *host) keepLedger(ctx context.Context) {
 	tick := time.NewTicker(ledgerEvery)
 	defer tick.Stop()
-	checked, logged := time.Now(), time.Time{}
+	checked, logged, again := time.Now(), time.Time{}, false
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-h.storage.moved:
+			again = true
 		case <-tick.C:
 		}
-		err := h.noteErasures(ctx)
+		var err error
+		if again {
+			err = h.applyErasures(ctx)
+			again = err != nil
+		}
+		if err == nil {
+			err = h.noteErasures(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -97,7 +97,7 @@ func (h *host) describe(s Settings, o opened, search searchFacts) func(context.C
 		if c := h.storage.capacity; c != nil {
 			c.describe(&now)
 		}
-		now.NoLedger, now.ErasuresFailed, now.EraseWithin = o.ledger == nil && !s.Memory, h.erased.Failed, s.EraseWithin
+		now.NoLedger, now.ErasuresFailed, now.EraseWithin = o.ledger == nil && !s.Memory, int(h.erased.Load()), s.EraseWithin
 		now.LedgerProblem, now.LedgerOwed = h.ledger.found(), int(h.ledger.owed.Load())
 		var since time.Time
 		if now.RedactionsPending, since = h.engine.PendingRedactions(); now.RedactionsPending > 0 {

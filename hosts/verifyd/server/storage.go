@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -27,6 +28,9 @@ type storage struct {
 	folder   *dataFolder     // nil without a data folder
 	capacity *capacity       // nil on a database
 	traces   *traces.Traces  // nil for none
+
+	forget atomic.Pointer[func()] // drops what the host knows of the store; nil before there is an engine
+	moved  chan struct{}          // has a value when the store may have lost changes
 }
 
 // poll is the longest time between two polls of the queue on a shared database.
@@ -62,13 +66,26 @@ func openStorage(ctx context.Context, s Settings, log *slog.Logger) (*storage, e
 			log.Info("migrated", "version", m.Version, "name", m.Name)
 		}
 	}
+	opened := &storage{moved: make(chan struct{}, 1)}
 	store, err := postgres.Open(ctx, s.DatabaseURL, postgres.Options{
-		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", EraseWithin: s.EraseWithin, Log: log,
+		MaxConns: s.DatabaseConns, SingleHost: s.Clock == "manual", EraseWithin: s.EraseWithin, Moved: opened.lostChanges, Log: log,
 	})
 	if err != nil {
 		return nil, cli.DatabaseError(err)
 	}
-	return &storage{Store: store, database: store}, nil
+	opened.Store, opened.database = store, store
+	return opened, nil
+}
+
+// lostChanges is called when a standby was promoted.
+func (s *storage) lostChanges() {
+	if forget := s.forget.Load(); forget != nil {
+		(*forget)()
+	}
+	select {
+	case s.moved <- struct{}{}:
+	default: // it is already known
+	}
 }
 
 // Append implements store.Store.

@@ -76,12 +76,12 @@ type host struct {
 	opened     opened
 	env        *environment
 	facts      func(context.Context) cli.HostFacts
-	skew       prometheus.Gauge       // of the clock; nil for a manual clock and without a database
-	names      boot.Names             // of the bootstrap file; empty without one
-	operators  *operator.Held         // the data folder as operators see it; nil without one
-	demo       *demo                  // nil unless the host serves the demo
-	vendor     listener               // of the demo; without a listener unless the host serves it
-	erased     engine.AppliedErasures // at the start
+	skew       prometheus.Gauge // of the clock; nil for a manual clock and without a database
+	names      boot.Names       // of the bootstrap file; empty without one
+	operators  *operator.Held   // the data folder as operators see it; nil without one
+	demo       *demo            // nil unless the host serves the demo
+	vendor     listener         // of the demo; without a listener unless the host serves it
+	erased     atomic.Int64     // runs that could not be erased again after the store was restored
 	ledger     ledgerState
 	backup     lastBackup
 	metrics    *metrics
@@ -302,6 +302,11 @@ func wire(ctx context.Context, s Settings, env *environment, added additions, st
 	if err != nil {
 		return nil, o.warnings, err
 	}
+	forget := func() {
+		h.log.Warn("a standby of the database was promoted: runs in memory are dropped, and the ledger of erasures is applied again")
+		h.engine.ForgetRuns()
+	}
+	h.storage.forget.Store(&forget)
 	search, err := h.useSearchKey(ctx, o.searchKey)
 	if err != nil {
 		return nil, o.warnings, err
