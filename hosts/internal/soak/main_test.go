@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	zerolog.SetGlobalLevel(zerolog.Disabled) // parts of the proxy use the global logger
 	code := m.Run()
-	if err := errors.Join(steady.close(), verifyd.remove()); err != nil {
+	if err := errors.Join(steady.close(), verifyd.remove(), next.remove()); err != nil {
 		fmt.Fprintf(os.Stderr, "clean up after the crash tests: %v\n", err)
 		code = max(code, 1)
 	}
@@ -40,35 +40,37 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	verifyd program
+	verifyd = programs{make: func(folder string) error { return process.Build(context.Background(), folder, "verifyd") }}
+	next    = programs{make: buildNext} // verifyd and verifyctl of the next release
 	steady  sharedServer
 )
 
-// program is the verifyd binary, which is built once for all tests.
-type program struct {
+// programs are programs that are built once for all tests.
+type programs struct {
+	make   func(folder string) error
 	once   sync.Once
 	folder string
 	err    error
 }
 
-// path returns the path of the program and builds it if necessary.
-func (p *program) path(t *testing.T) string {
+// path returns the path of a program and builds all of them if necessary.
+func (p *programs) path(t *testing.T, name string) string {
 	t.Helper()
 	p.once.Do(func() { p.err = p.build() })
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
-	return filepath.Join(p.folder, "verifyd")
+	return filepath.Join(p.folder, name)
 }
 
-func (p *program) build() (err error) {
+func (p *programs) build() (err error) {
 	if p.folder, err = os.MkdirTemp("", "verifyd-soak-"); err != nil {
 		return err
 	}
-	return process.Build(context.Background(), p.folder, "verifyd")
+	return p.make(p.folder)
 }
 
-func (p *program) remove() error { return os.RemoveAll(p.folder) }
+func (p *programs) remove() error { return os.RemoveAll(p.folder) }
 
 // sharedServer is a PostgreSQL for tests that do not disturb it.
 type sharedServer struct {

@@ -65,7 +65,7 @@ func newFolderSite(t *testing.T, seed uint64) *site {
 
 func prepareSite(t *testing.T, seed uint64) *site {
 	t.Helper()
-	s := &site{program: verifyd.path(t), hooks: newReceiver(t, seed)}
+	s := &site{program: verifyd.path(t, "verifyd"), hooks: newReceiver(t, seed)}
 	if s.logs = os.Getenv("VERIFYD_SOAK_LOGS"); s.logs != "" {
 		s.logs = filepath.Join(s.logs, t.Name())
 		if err := os.MkdirAll(s.logs, 0o755); err != nil {

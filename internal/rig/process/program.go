@@ -15,13 +15,18 @@ import (
 
 // Build builds programs of hosts/, such as verifyd, into a folder.
 func Build(ctx context.Context, folder string, names ...string) error {
+	return BuildOver(ctx, folder, "", names...)
+}
+
+// BuildOver is Build with a file that names other contents of sources, as go build -overlay has it; empty for none.
+func BuildOver(ctx context.Context, folder, overlay string, names ...string) error {
 	if err := readSources(ctx); err != nil {
 		return err
 	}
 	for _, name := range names {
 		// go run takes the linked program from its cache, and go build links it again.
 		pkg, to := "github.com/verifyd/verifyd/hosts/"+name, filepath.Join(folder, name)
-		if out, err := exec.CommandContext(ctx, "go", "run", "-buildvcs=false", "-exec", "cp", pkg, to).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(ctx, "go", "run", "-buildvcs=false", "-overlay="+overlay, "-exec", "cp", pkg, to).CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
 	}
