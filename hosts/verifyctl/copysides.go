@@ -87,14 +87,19 @@ func openSource(ctx context.Context, name string) (*copySide, error) {
 	}, nil
 }
 
-func openTarget(ctx context.Context, name string, now time.Time) (*copySide, error) {
+// openTarget opens a database, or a folder, which has the level of its source if it is new.
+func openTarget(ctx context.Context, name string, now time.Time, level int) (*copySide, error) {
 	if isURL(name) {
 		return openDatabaseSide(ctx, name, true)
 	}
 	if info, err := os.Stat(name); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file: must be a folder or a database", name)
 	}
-	return openFolderSide(ctx, datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true})
+	folder, o := datadir.Folder(name), journal.Options{OpenedAt: now, Copying: true}
+	if _, err := os.Stat(folder.Journal()); errors.Is(err, fs.ErrNotExist) {
+		o.Level = level
+	}
+	return openFolderSide(ctx, folder, o)
 }
 
 // sameFolder reports whether two names are of one folder or file that exists.

@@ -3,12 +3,19 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/clock"
+	"github.com/verifyd/verifyd/hosts/internal/backup"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 	"github.com/verifyd/verifyd/internal/memory/journal"
@@ -76,24 +83,51 @@ func TestAFolderOfALaterReleaseIsNotDamaged(t *testing.T) {
 
 func TestACopyNeedsTheLevelOfItsSource(t *testing.T) {
 	c := onCopies(t)
-	from, err := openFolderSide(t.Context(), c.folder("a"), journal.Options{OpenedAt: c.clock.Now()})
+	from, err := openSource(t.Context(), string(c.folder("a")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = from.close() }()
-	to, err := openTarget(t.Context(), string(c.folder("b")), c.clock.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = to.close() }()
-	if from.level != 1 || to.level != 1 {
-		t.Errorf("the levels are %d and %d, want 1", from.level, to.level)
+	if from.level != 1 {
+		t.Errorf("the source has level %d, want 1", from.level)
 	}
 	from.level = 2
-	const want = "target: it has level 1, and the source has level 2: run verifyctl store upgrade for the target first"
-	if _, err := (storeCopy{}).copy(t.Context(), &session{clock: c.clock}, from, to, nil); err == nil || err.Error() != want {
-		t.Errorf("copy = %v, want %s", err, want)
+	c.copy("--from URL --to DIR/there") // a folder that is there is not raised
+	for name, want := range map[string]string{
+		"there": "target: it has level 1, and the source has level 2: run verifyctl store upgrade for the target first",
+		c.url:   "target: it has level 1, and the source has level 2: run verifyctl store upgrade for the target first", "new": "",
+	} {
+		if !isURL(name) {
+			name = string(c.folder(name))
+		}
+		to, err := openTarget(t.Context(), name, c.clock.Now(), from.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = storeCopy{}.copy(t.Context(), &session{clock: c.clock, stderr: io.Discard}, from, to, func(context.Context) error { return nil })
+		if text := fmt.Sprint(cmp.Or(err, errors.New(""))); text != want {
+			t.Errorf("a copy to %s = %s, want %q", name, text, want)
+		}
+		if err := to.close(); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if j, err := journal.Open(t.Context(), c.folder("new").Journal(), journal.Options{}); !errors.Is(err, store.ErrLevel) {
+		t.Errorf("the copy in a new folder is opened by this release: %v, %v", j, err)
+	}
+}
+
+func TestABackupOfALaterReleaseIsRefused(t *testing.T) {
+	var archive bytes.Buffer
+	w := backup.NewWriter(&archive)
+	if err := w.Close(backup.Manifest{Level: store.Level + 1}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "backup.tar.gz")
+	if err := os.WriteFile(file, archive.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	onMemory(t).says("store verify "+file, "store: it was upgraded to level 2, and this build reads level 1: use a newer release", "1")
 }
 
 func TestTheDoctorSaysWhenALevelMayBeRaised(t *testing.T) {

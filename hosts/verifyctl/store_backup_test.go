@@ -106,7 +106,7 @@ func TestARestoreHasEveryRecord(t *testing.T) {
 	third := pgtest.Database(t) // from a folder to PostgreSQL
 	b.says("store restore "+again+" --to "+third+" --ledger "+b.ledger+" --blob-dir "+t.TempDir(), 0, "documents  1")
 	for _, name := range []string{scratch, url, folder, third} {
-		to, err := openTarget(t.Context(), name, b.clock.Now())
+		to, err := openTarget(t.Context(), name, b.clock.Now(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

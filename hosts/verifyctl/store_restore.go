@@ -73,7 +73,7 @@ func (c storeVerify) restored(ctx context.Context, s *session, a *archive) (runs
 		if name == "" {
 			name = filepath.Join(string(a.scratch), "restored")
 		}
-		if read, err = openTarget(ctx, name, s.clock.Now()); err != nil {
+		if read, err = openTarget(ctx, name, s.clock.Now(), from.level); err != nil {
 			return 0, nil, fmt.Errorf("--into: %w", err)
 		}
 		defer func() { err = errors.Join(err, read.close()) }()
@@ -249,7 +249,7 @@ func (c storeRestore) copy(ctx context.Context, s *session, a *archive, ledger *
 	if a.Documents > 0 && !own && flags.BlobDir == "" && flags.S3Endpoint == "" && !c.WithoutDocuments {
 		return fmt.Errorf("where do the uploads go? give %s, or %s and the bucket, as the hosts have them, or --without-documents", cli.Setting("blob-dir"), cli.Setting("s3-endpoint"))
 	}
-	to, err := openTarget(ctx, c.To, s.clock.Now())
+	to, err := openTarget(ctx, c.To, s.clock.Now(), from.level)
 	if err != nil {
 		return fmt.Errorf("--to: %w", operatorError(err))
 	}

@@ -46,7 +46,7 @@ func (c storeCopy) Run(ctx context.Context, s *session) error {
 	if _, _, err := c.searchKey(ctx, from); err != nil {
 		return err
 	}
-	to, err := openTarget(ctx, c.To, s.clock.Now())
+	to, err := openTarget(ctx, c.To, s.clock.Now(), from.level)
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}

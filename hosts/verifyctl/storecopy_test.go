@@ -180,7 +180,7 @@ func TestAKilledCopyIsContinued(t *testing.T) {
 	c := copies{onMemory(t), t.TempDir(), pgtest.Database(t)}
 	want := memory.New()
 	storereads.Fill(t, want, runs)
-	a, err := openTarget(t.Context(), string(c.folder("a")), time.Now())
+	a, err := openTarget(t.Context(), string(c.folder("a")), time.Now(), 0)
 	if err == nil {
 		_, err = storecopy.Copy(t.Context(), want, a, storecopy.Options{Source: "memory", Now: time.Now()})
 	}

@@ -43,7 +43,7 @@ type Manifest struct {
 	Format    int    `json:"format"`
 	Verifyd   string `json:"verifyd"`             // the version that made the backup
 	Migration string `json:"migration,omitempty"` // the newest one of the database
-	Level     int    `json:"level,omitempty"`     // of the database; a journal has its own
+	Level     int    `json:"level,omitempty"`     // of the database, see store.Level; the journal of a folder has its own
 	// At is the moment of the backup: everything that was acknowledged before is in it.
 	At time.Time `json:"at"`
 	// Runs is the number of runs; 0 of a data folder whose host went on, where it is known once the journal is read.
@@ -250,6 +250,9 @@ func Check(ctx context.Context, from io.Reader, f func(name string, content io.R
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, []string{manifestFile + " cannot be read: " + err.Error()}, nil
+	}
+	if err := store.CheckLevel(m.Level, store.Level); err != nil {
+		return m, []string{err.Error()}, nil
 	}
 	if m.Format < 1 || m.Format > format {
 		return m, []string{fmt.Sprintf("the backup has the format %d, and this build reads up to %d: use verifyctl %s", m.Format, format, m.Verifyd)}, nil
