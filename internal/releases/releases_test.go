@@ -172,6 +172,8 @@ DROP TABLE verifyd.more;
 		"a field of a record is new":   {records, "", "record 2.summary.More string\n", []string{"record 2.summary.More is new and not behind the gate"}},
 		"a field of a row is new":      {records, "", "row tenants.Tenant.More string\n", []string{"row tenants.Tenant.More is new and not behind the gate"}},
 		"a kind gets a later level":    {records, "record 3 = claim\n", "record 3 = claim since 2\n", []string{`record 3 was "" and is "since 2"`}},
+		"the level rises":              {events, "level of the store since 1\n", "level of the store since 2\n", nil},
+		"the level falls":              {events, "level of the store since 1\n", "level of the store since 0\n", []string{"the level of the store has fallen"}},
 		"a recorded store is removed":  {sums, "internal/memory/journal/testdata/v2/end", "internal/memory/journal/testdata/v3/end", []string{"testdata/v2/end is gone"}},
 		"a recorded history changes":   {sums, "histories/broken.jsonl ", "histories/broken.jsonl 0", []string{"histories/broken.jsonl was"}},
 

@@ -3,8 +3,11 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
+	"strconv"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -44,11 +47,53 @@ func CheckSince(what string, since, level int) error {
 	return fmt.Errorf("the store has level %d, and the %s may be written since level %d: the decision to write it must ask for the level", level, what, since)
 }
 
-// CheckLevel returns an error that names the first event which must not be written to a store of a level.
+// CheckLevel returns an error that names the first event or field which must not be written to a store of a level. A field that is
+// new since a level has the tag since.
 func (c Commit) CheckLevel(level int) error {
+	if level >= Level {
+		return nil
+	}
 	for _, e := range c.Events {
 		if err := CheckSince("event "+e.Kind(), max(1, e.About().Since), level); err != nil {
 			return err
+		}
+	}
+	return checkFields(reflect.ValueOf(c), level)
+}
+
+// checkFields returns an error that names the first field inside a value that is set and must not be written.
+func checkFields(v reflect.Value, level int) error {
+	switch v.Kind() { //nolint:exhaustive // the other kinds have no fields
+	case reflect.Pointer, reflect.Interface:
+		return checkFields(v.Elem(), level)
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		for i := range v.Len() {
+			if err := checkFields(v.Index(i), level); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for _, value := range v.Seq2() {
+			if err := checkFields(value, level); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if v.Field(i).IsZero() || !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			since, err := strconv.Atoi(cmp.Or(f.Tag.Get("since"), "1"))
+			if err == nil {
+				err = CheckSince("field "+v.Type().String()+"."+f.Name, since, level)
+			}
+			if err = cmp.Or(err, checkFields(v.Field(i), level)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -93,9 +93,9 @@ func Kinds() (all []string) {
 
 // RecordType is a kind of records.
 type RecordType struct {
-	Number int
-	Name   string
-	Type   reflect.Type
+	Number, Since int
+	Name          string
+	Type          reflect.Type
 }
 
 // RecordTypes returns all kinds of records, and the version that this build writes.
@@ -103,7 +103,7 @@ func RecordTypes() (types []RecordType, version int) {
 	for k, of := range kinds() {
 		if of.decode != nil {
 			r, _ := of.decode([]byte("{}")) // a record that lacks something has its type, too
-			types = append(types, RecordType{k, of.name, reflect.TypeOf(r)})
+			types = append(types, RecordType{k, of.since, of.name, reflect.TypeOf(r)})
 		}
 	}
 	return types, currentVersion

@@ -106,9 +106,9 @@ func TestGoldenJournalsAreReadForEver(t *testing.T) {
 // TestTheFieldsOfEveryRecordAreRecorded writes the file that internal/releases compares with each release.
 func TestTheFieldsOfEveryRecordAreRecorded(t *testing.T) {
 	kinds, version := journal.RecordTypes()
-	lines := []string{fmt.Sprintf("version of records: %d", version)}
+	lines := []string{fmt.Sprintf("level of the store since %d", store.Level), fmt.Sprintf("version of records: %d", version)}
 	for _, kind := range kinds {
-		lines = append(lines, golden.Fields(fmt.Sprintf("record %d", kind.Number), kind.Name, 1, kind.Type)...)
+		lines = append(lines, golden.Fields(fmt.Sprintf("record %d", kind.Number), kind.Name, kind.Since, kind.Type)...)
 	}
 	for _, kind := range append(store.RecordKinds(), store.RecordCopy) {
 		if _, err := store.DecodeRow(kind, func(row any) error {
