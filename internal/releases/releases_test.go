@@ -115,6 +115,10 @@ func TestEachWayToBreakARelease(t *testing.T) {
 		schema, events, records, metrics, api = "schema.txt", "events.txt", "records.txt", "metrics.txt", "openapi.yaml"
 		migration                             = migrations + "/00002_more.sql"
 	)
+	next, err := fs.ReadFile(tree, "hosts/internal/soak/testdata/next/migration.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		file, before, after string // before is empty to add to the end
 		want                []string
@@ -149,9 +153,10 @@ COMMENT ON TABLE verifyd.more IS 'DROP TABLE';
 -- +goose Down
 DROP TABLE verifyd.more;
 `, nil},
-		"a migration drops":         {migration, "", "-- +goose Up\nDROP INDEX verifyd.runs_by_status;\n", []string{"00002_more.sql: only what adds to the schema may run beside a release before: DROP INDEX"}},
-		"a migration changes rows":  {migration, "", "-- +goose Up\nUPDATE verifyd.runs SET wait = 1;\n", []string{"UPDATE verifyd.runs"}},
-		"a migration changes types": {migration, "", "-- +goose Up\nALTER TABLE verifyd.runs ALTER COLUMN wait TYPE bigint;\n", []string{"ALTER COLUMN wait"}},
+		"the migration of the tests of upgrades": {migration, "", string(next), nil},
+		"a migration drops":                      {migration, "", "-- +goose Up\nDROP INDEX verifyd.runs_by_status;\n", []string{"00002_more.sql: only what adds to the schema may run beside a release before: DROP INDEX"}},
+		"a migration changes rows":               {migration, "", "-- +goose Up\nUPDATE verifyd.runs SET wait = 1;\n", []string{"UPDATE verifyd.runs"}},
+		"a migration changes types":              {migration, "", "-- +goose Up\nALTER TABLE verifyd.runs ALTER COLUMN wait TYPE bigint;\n", []string{"ALTER COLUMN wait"}},
 
 		// Events and records.
 		"an event is removed":          {events, "event cancelled\n", "", []string{"event cancelled is gone"}},
