@@ -129,18 +129,19 @@ func (c preflight) keys(used bool) []finding {
 		}
 		return nil
 	}
-	keys := secretFile("signing keys", c.SigningKeyFile, signing, used, func(raw []byte) error { _, err := token.ReadKeys(raw); return err })
+	valid := func(raw []byte) error { _, err := token.ReadKeys(raw); return err }
+	keys := secretFile("signing keys", "no file is set: the store has them", c.SigningKeyFile, signing, used, valid)
 	if c.SearchKey != "" {
 		return []finding{keys, checked("search key", long([]byte(c.SearchKey)), "is long enough", "openssl rand -base64 32 makes a key")}
 	}
-	return []finding{keys, secretFile("search key", c.SearchKeyFile, search, used, long)}
+	return []finding{keys, secretFile("search key", "there is none, so the console finds no run by a person", c.SearchKeyFile, search, used, long)}
 }
 
-// secretFile examines the file that a setting names, or the one in the folder, which the first start makes.
-func secretFile(check, given, kept string, used bool, read func([]byte) error) finding {
+// secretFile examines the file that a setting names, or the one in the folder, which the first start makes. Without either, none is said.
+func secretFile(check, none, given, kept string, used bool, read func([]byte) error) finding {
 	file := cmp.Or(given, kept)
 	if file == "" {
-		return ok(check, "no file is set: hosts share signing keys in the database, and search for people is off without a search key")
+		return ok(check, none)
 	}
 	raw, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) && given == "" && !used {

@@ -120,7 +120,7 @@ func (c preflight) folder(ctx context.Context) ([]finding, held) {
 		return append(found, ok(check, "the first start makes it")), has
 	}
 	_, others, err := c.DataDir.Create() // a folder that is there stays as it is
-	found = append(found, checked("owner", err, "the user of this command", "change the owner, or run this command as the user of the host"))
+	found = append(found, checked("owner", err, "no data of another user", "change the owner, or run this command as the user of the host"))
 	if others != "" {
 		found = append(found, warning("mode", others, ""))
 	}
