@@ -207,13 +207,14 @@ func workflowRecord(ctx context.Context, q querier, r workflowRow) (store.Workfl
 	return record, err
 }
 
-// The rows of runs from $1, $2 up to $3, $4.
+// The rows of the runs from $2 up to $3 of the tenant $1. A range of pairs of tenants and runs would be read from its
+// beginning up to the last run of the tenant.
 const (
 	copiedRuns = "SELECT " + runColumns + `, r.review_since, r.review_due, r.causes, r.review, c.claimed_by, c.name, c.claimed_at, c.until
 FROM verifyd.runs r LEFT JOIN verifyd.claims c ON c.tenant_id = r.tenant_id AND c.run_id = r.id AND c.since = r.review_since
-WHERE (r.tenant_id, r.id) >= ($1, $2) AND (r.tenant_id, r.id) <= ($3, $4) ORDER BY r.tenant_id, r.id`
+WHERE r.tenant_id = $1 AND r.id >= $2 AND r.id <= $3 ORDER BY r.tenant_id, r.id`
 
-	ofCopiedRuns = " WHERE (tenant_id, run_id) >= ($1, $2) AND (tenant_id, run_id) <= ($3, $4) ORDER BY tenant_id, run_id, "
+	ofCopiedRuns = " WHERE tenant_id = $1 AND run_id >= $2 AND run_id <= $3 ORDER BY tenant_id, run_id, "
 
 	copiedEvents   = "SELECT tenant_id, run_id, events FROM verifyd.run_events" + ofCopiedRuns + "seq"
 	copiedKeys     = "SELECT tenant_id, run_id, key FROM verifyd.search_keys" + ofCopiedRuns + "key"
@@ -244,35 +245,50 @@ type copiedRow struct {
 
 // historySizes selects the bytes of the histories of runs.
 const historySizes = "SELECT run_id, sum(octet_length(events))::bigint AS bytes FROM verifyd.run_events" +
-	" WHERE (tenant_id, run_id) >= ($1, $2) AND (tenant_id, run_id) <= ($3, $4) GROUP BY tenant_id, run_id"
+	" WHERE tenant_id = $1 AND run_id >= $2 AND run_id <= $3 GROUP BY tenant_id, run_id"
 
-// boundsOf returns the ids of the first and the last run.
+// boundsOf returns the tenant of runs, and the ids of the first and the last one.
 func boundsOf(rows []runRow) []any {
-	first, last := rows[0], rows[len(rows)-1]
-	return []any{string(first.TenantID), string(first.ID), string(last.TenantID), string(last.ID)}
+	return []any{string(rows[0].TenantID), string(rows[0].ID), string(rows[len(rows)-1].ID)}
 }
 
-// runRecords yields runs, with no more bytes of histories at once than maxRunBytes, or one run.
+// runRecords yields runs, tenant by tenant.
 func runRecords(ctx context.Context, q querier, rows []runRow) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		sizes := map[verification.RunID]int64{}
-		if len(rows) > 0 {
-			err := q.hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
-				b.Queue(historySizes, boundsOf(rows)...).Query(func(found pgx.Rows) error {
-					var id verification.RunID
-					var bytes int64
-					_, err := pgx.ForEachRow(found, []any{&id, &bytes}, func() error {
-						sizes[id] = bytes
-						return nil
-					})
-					return err
-				})
-				return nil
-			})
-			if err != nil {
-				yield(nil, err)
-				return
+		for len(rows) > 0 {
+			n := 1
+			for n < len(rows) && rows[n].TenantID == rows[0].TenantID {
+				n++
 			}
+			for r, err := range tenantRuns(ctx, q, rows[:n]) {
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+			rows = rows[n:]
+		}
+	}
+}
+
+// tenantRuns yields runs of one tenant, with no more bytes of histories at once than maxRunBytes, or one run.
+func tenantRuns(ctx context.Context, q querier, rows []runRow) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		sizes := map[verification.RunID]int64{}
+		err := q.hotBatch(ctx, everyTenant, func(b *pgx.Batch) error {
+			b.Queue(historySizes, boundsOf(rows)...).Query(func(found pgx.Rows) error {
+				var id verification.RunID
+				var bytes int64
+				_, err := pgx.ForEachRow(found, []any{&id, &bytes}, func() error {
+					sizes[id] = bytes
+					return nil
+				})
+				return err
+			})
+			return nil
+		})
+		if err != nil {
+			yield(nil, err)
+			return
 		}
 		for len(rows) > 0 {
 			n, bytes := 1, sizes[rows[0].ID]
@@ -295,7 +311,7 @@ func runRecords(ctx context.Context, q querier, rows []runRow) iter.Seq2[store.R
 	}
 }
 
-// wholeRuns returns runs with all that belongs to them, in one round trip.
+// wholeRuns returns runs of one tenant with all that belongs to them, in one round trip.
 func wholeRuns(ctx context.Context, q querier, rows []runRow) (all []store.Record, err error) {
 	runs := make([]*store.RunRecord, 0, len(rows))
 	byRef := make(map[verification.RunRef]*store.RunRecord, len(rows))
@@ -358,53 +374,35 @@ func wholeRuns(ctx context.Context, q querier, rows []runRow) (all []store.Recor
 // measureRecords yields the sums. The rows of the log that are not added up yet are added to them here.
 func measureRecords(ctx context.Context, q querier) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		rows, err := selectAll(ctx, q, everyTenant, "SELECT id::text, tenant_id::text, measures FROM verifyd.measure_log WHERE NOT broken", func(r logRow) logRow { return r })
-		sums := map[sumKey]int{}
-		for _, r := range rows {
-			_ = addUp(sums, r.TenantID, r.Measures) // what cannot be decoded is left in the log as broken, see foldMeasures
+		var sums []sumRow
+		logged := map[sumKey]int{}
+		rows, err := selectAll(ctx, q, everyTenant, "SELECT tenant_id::text, measures FROM verifyd.measure_log WHERE NOT broken", func(r logRow) logRow { return r })
+		if err == nil {
+			sums, err = selectAll(ctx, q, everyTenant, "SELECT * FROM verifyd.measures", func(r sumRow) sumRow { return r })
 		}
 		if err != nil {
 			yield(nil, pgerror.Translate("read measures", err))
 			return
 		}
-		added := map[string]store.MeasureRecord{}
-		for k, n := range sums {
-			if k.workflow != everyWorkflow {
-				r := sumRow{TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Day: k.day, Key: k.Key, Version: k.Version, Count: n}.record()
-				added[store.KeyOf(r)] = r
+		for _, r := range rows {
+			_ = addUp(logged, r.TenantID, r.Measures) // what cannot be decoded stays in the log, see foldMeasures
+		}
+		for k, n := range logged {
+			sums = append(sums, sumRow{TenantID: k.tenant, WorkflowID: k.workflow, Name: string(k.Name), Day: k.day, Key: k.Key, Version: k.Version, Count: n})
+		}
+		all := map[string]store.MeasureRecord{}
+		for _, r := range sums {
+			m := r.record()
+			if r.WorkflowID != everyWorkflow {
+				m.Count += all[store.KeyOf(m)].Count
+				all[store.KeyOf(m)] = m
 			}
 		}
-		waiting := slices.Sorted(maps.Keys(added))
-		upTo := func(key string) bool { // yields what is only in the log
-			for len(waiting) > 0 && (key == "" || waiting[0] < key) {
-				r, left := added[waiting[0]]
-				if waiting = waiting[1:]; left && r.Count != 0 && !yield(r, nil) {
-					return false
-				}
-			}
-			return true
-		}
-		for r, err := range (recordPages[sumRow]{
-			columns: "tenant_id, workflow_id, name, day, key, version",
-			filter:  "workflow_id <> '" + everyWorkflow + "'",
-			key:     func(r sumRow) []any { return []any{r.TenantID, r.WorkflowID, r.Name, r.Day, r.Key, r.Version} },
-			records: each(func(r sumRow) store.Record { return r.record() }),
-		}).read(ctx, q, nil) {
-			m, _ := r.(store.MeasureRecord) // without one after an error
-			key := ""
-			if err == nil {
-				key = store.KeyOf(m)
-				if !upTo(key) {
-					return
-				}
-				m.Count += added[key].Count
-				delete(added, key)
-			}
-			if (err != nil || m.Count != 0) && !yield(m, err) || err != nil {
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if m := all[key]; m.Count != 0 && !yield(m, nil) {
 				return
 			}
 		}
-		upTo("")
 	}
 }
 

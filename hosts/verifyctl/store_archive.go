@@ -5,11 +5,9 @@ package main
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/hosts/internal/backup"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
@@ -33,13 +32,12 @@ type archive struct {
 	backup.Manifest
 
 	open      func() (io.ReadCloser, error)
-	problems  []string        // what is damaged or missing
 	scratch   datadir.Folder  // has the small files of the backup
-	documents map[string]bool // by id
+	documents map[string]bool // by id, and those that were removed meanwhile
 }
 
-// openArchive reads a whole backup. done removes its temporary files.
-func openArchive(ctx context.Context, name string, flags documentFlags) (a *archive, done func(), err error) {
+// openArchive reads a whole backup, and prints a line for each problem, if there are any. done removes its temporary files.
+func openArchive(ctx context.Context, s *session, name string, flags documentFlags) (a *archive, done func(), err error) {
 	a = &archive{documents: map[string]bool{}, open: func() (io.ReadCloser, error) { return os.Open(name) }}
 	if isBucket(name) {
 		bucket, file, err := flags.bucketFile(name)
@@ -62,61 +60,65 @@ func openArchive(ctx context.Context, name string, flags documentFlags) (a *arch
 	}
 	a.scratch = datadir.Folder(scratch)
 	done = func() { _ = os.RemoveAll(scratch) } // temporary files
-	var content [sha256.Size]byte               // digest of the last content of a document
-	var damaged []string
-	a.Manifest, a.problems, err = backup.Check(ctx, bufio.NewReaderSize(from, 1<<20), func(file string, r io.Reader) error {
+	var problems []string
+	a.Manifest, problems = backup.Check(ctx, from, func(file string, content io.Reader) error {
 		dir, base := path.Split(file)
-		switch {
-		case dir == "":
-			return writeNew(filepath.Join(scratch, base), r)
-		case !strings.HasPrefix(dir, backup.Documents+"/"):
-			return nil
-		case base == "content":
-			sum := sha256.New()
-			_, err := io.Copy(sum, r)
-			content = [sha256.Size]byte(sum.Sum(nil))
-			return err
-		}
-		var d verification.Document
-		if err := json.NewDecoder(r).Decode(&d); err != nil || d.SHA256 != hex.EncodeToString(content[:]) {
-			damaged = append(damaged, strings.TrimSuffix(dir, "/")+" is not what was uploaded")
+		if dir == "" {
+			return writeNew(filepath.Join(scratch, base), content)
 		}
 		a.documents[path.Base(dir)] = true
 		return nil
 	})
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
 	for _, id := range a.Removed {
-		a.documents[id] = true // no history needs it
+		a.documents[id] = true
 	}
-	a.problems = append(a.problems, damaged...)
+	if err = s.problems(problems); cmp.Or(ctx.Err(), err) != nil {
+		done()
+		return nil, nil, cmp.Or(ctx.Err(), err)
+	}
 	return a, done, nil
 }
 
-// ledger describes the position of the ledger.
-func (a *archive) ledger() string {
-	if a.Ledger.ID == "" {
-		return "none"
+// problems prints a line for each problem, and returns errProblems if there are any.
+func (s *session) problems(lines []string) error {
+	for _, line := range lines {
+		s.note(line)
 	}
-	return fmt.Sprintf("%d entries", a.Ledger.Last)
+	if len(lines) > 0 {
+		return errProblems
+	}
+	return nil
 }
 
-// uploads says how many documents the backup has.
-func (a *archive) uploads() string {
+// describe prints what the backup has, and what was done with it since a time.
+func (a *archive) describe(s *session, runs int, done string, began time.Time) error {
+	documents, ledger := fmt.Sprint(a.Documents), "none"
 	if a.WithoutDocuments {
-		return "not in the backup: back them up where they are"
+		documents = "not in the backup: back them up where they are"
 	}
-	return fmt.Sprint(a.Documents)
+	if a.Ledger.ID != "" {
+		ledger = fmt.Sprintf("%d entries", a.Ledger.Last)
+	}
+	number := ""
+	if runs > 0 {
+		number = fmt.Sprint(runs)
+	}
+	return s.attributes([][2]string{
+		{"moment", a.At.Format(time.RFC3339)},
+		{"made by", "verifyd " + a.Verifyd},
+		{"runs", number},
+		{"documents", documents},
+		{"ledger", ledger},
+		{"result", done + " in " + s.clock.Now().Sub(began).Round(time.Second).String()},
+	}...)
 }
 
-func writeNew(name string, r io.Reader) error {
+func writeNew(name string, content io.Reader) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
+	_, err = io.Copy(f, content)
 	return errors.Join(err, f.Close())
 }
 
@@ -126,8 +128,11 @@ func (a *archive) walk(ctx context.Context, f func(h *tar.Header, content io.Rea
 	if err != nil {
 		return err
 	}
-	return errors.Join(backup.Walk(ctx, bufio.NewReaderSize(from, 1<<20), f), from.Close())
+	return errors.Join(backup.Walk(ctx, from, f), from.Close())
 }
+
+// ofDatabase reports whether the backup is of a database, and not of a data folder.
+func (a *archive) ofDatabase() bool { return a.Parts[backup.Records].Files > 0 }
 
 // extract writes the files of a part, or of all parts, into a folder.
 func (a *archive) extract(ctx context.Context, dir, part string) error {
@@ -140,70 +145,47 @@ func (a *archive) extract(ctx context.Context, dir, part string) error {
 		if h.Typeflag == tar.TypeDir {
 			return os.MkdirAll(name, 0o700)
 		}
-		return cmp.Or(os.MkdirAll(filepath.Dir(name), 0o700), writeNew(name, content))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		return writeNew(name, content)
 	})
 }
 
-// saveDocuments saves the documents of the backup, unless they are there.
+// saveDocuments saves the documents of a backup of a database, unless they are there.
 func (a *archive) saveDocuments(ctx context.Context, to verification.DocumentStore) error {
-	held, err := os.CreateTemp(string(a.scratch), ".document-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = held.Close() }() // it is temporary
+	var d verification.Document
 	return a.walk(ctx, func(h *tar.Header, content io.Reader) error {
 		parts := strings.Split(h.Name, "/")
 		switch {
-		case h.Typeflag == tar.TypeDir || len(parts) != 5 || parts[0] != backup.Documents:
+		case len(parts) != 5 || parts[0] != backup.Documents:
 			return nil
-		case parts[4] == "content": // its record comes next
-			err := cmp.Or(held.Truncate(0), second(held.Seek(0, io.SeekStart)))
-			if err == nil {
-				_, err = io.Copy(held, content)
-			}
-			return err
-		}
-		var d verification.Document
-		if err := json.NewDecoder(content).Decode(&d); err != nil {
-			return err
-		}
-		if _, err := held.Seek(0, io.SeekStart); err != nil {
-			return err
+		case parts[4] == "document.json": // its content comes next
+			return json.NewDecoder(content).Decode(&d)
 		}
 		ref := verification.RunRef{Tenant: verification.TenantID(parts[1]), Run: verification.RunID(parts[2])}
 		there, err := to.Document(ctx, ref, d.ID)
 		switch {
-		case err == nil && there.SHA256 == d.SHA256:
-			return nil
-		case err == nil:
-			return verification.Conflict("document", fmt.Sprintf("%s has another content where the uploads go: use an empty folder or bucket", path.Join(parts[1:4]...)))
 		case errors.Is(err, verification.ErrNotFound):
-			_, err = to.SaveDocument(ctx, ref, d, held)
+			_, err = to.SaveDocument(ctx, ref, d, content)
+		case err == nil && there.SHA256 != d.SHA256:
+			err = verification.Conflict("document", strings.Join(parts[1:4], "/")+" has another content where the uploads go: use an empty folder or bucket")
 		}
 		return err
 	})
 }
 
-func second[T any](_ T, err error) error { return err }
-
 // side returns the backup as the source of a copy.
 func (a *archive) side(ctx context.Context) (*copySide, error) {
-	name := "the backup of " + a.At.Format("2006-01-02T15:04:05.000000Z")
-	if a.Parts[backup.Journal].Files > 0 {
-		err := a.extract(ctx, string(a.scratch), backup.Journal)
-		if err != nil {
+	if !a.ofDatabase() {
+		if err := a.extract(ctx, string(a.scratch), backup.Journal); err != nil {
 			return nil, err
 		}
-		side, err := openSource(ctx, string(a.scratch))
-		if err == nil {
-			side.name = name
-		}
-		return side, err
+		return openSource(ctx, string(a.scratch))
 	}
-	records := &backupRecords{open: a.open}
 	return &copySide{
-		Target: records, keys: backupKeys{folderKeys{a.scratch}, a.SearchCheck}, files: operator.Hold(a.scratch, nil, operator.Host{}),
-		name: name, known: a.Runs, level: a.Level, close: records.close,
+		Target: backupRecords{archive: a}, keys: backupKeys{folderKeys{a.scratch}, a.SearchCheck}, files: operator.Hold(a.scratch, nil, operator.Host{}),
+		name: "the backup of " + a.At.Format(time.RFC3339Nano), known: a.Runs, level: a.Level, close: func() error { return nil },
 	}, nil
 }
 
@@ -214,100 +196,51 @@ type backupKeys struct {
 }
 
 func (k backupKeys) search(ctx context.Context) (key []byte, check string, err error) {
-	if key, _, err = k.folderKeys.search(ctx); err != nil {
-		return nil, "", err
-	}
-	return key, k.check, nil
+	key, _, err = k.folderKeys.search(ctx)
+	return key, k.check, err
 }
 
 // backupRecords are the records of a backup of a database. Only Records may be called.
 type backupRecords struct {
 	storecopy.Target
 
-	open func() (io.ReadCloser, error)
-	from io.ReadCloser
-	tar  *tar.Reader
-	next string // the file at which the archive is; empty for none
+	archive *archive
 }
 
-func (b *backupRecords) close() error {
-	if b.from == nil {
-		return nil
-	}
-	err := b.from.Close()
-	b.from = nil
-	return err
-}
+// errEnough ends a walk.
+var errEnough = errors.New("enough was read")
 
-// find goes to the first file whose name begins with a prefix: on from where it is, or else from the beginning.
-func (b *backupRecords) find(prefix string) error {
-	for fresh := b.from == nil; ; fresh = true {
-		if b.from == nil {
-			var err error
-			if b.from, err = b.open(); err != nil {
-				return err
-			}
-			compressed, err := gzip.NewReader(bufio.NewReaderSize(b.from, 1<<20))
-			if err != nil {
-				return err
-			}
-			b.tar, b.next = tar.NewReader(compressed), ""
-		}
-		err := error(nil)
-		for err == nil && !strings.HasPrefix(b.next, prefix) {
-			var h *tar.Header
-			if h, err = b.tar.Next(); err == nil {
-				b.next = h.Name
-			}
-		}
-		if err == nil {
-			return nil
-		}
-		if err = errors.Join(b.close(), ignoreEnd(err)); err != nil || fresh {
-			return cmp.Or(err, errors.New("it has none"))
-		}
-	}
-}
-
-// Records implements store.CopyStore. The kinds are in the archive in their order, so that it is read once if they are.
-func (b *backupRecords) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
-	prefix, _, _ := strings.Cut(recordsFile(kind, 1), "000001")
+// Records implements store.CopyStore. It reads the backup up to the last record of the kind: the runs are the last kind there.
+func (b backupRecords) Records(ctx context.Context, kind store.RecordKind) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		err := b.find(prefix)
-		for err == nil && strings.HasPrefix(b.next, prefix) {
-			lines := bufio.NewReaderSize(b.tar, 64<<10)
-			for err == nil {
-				var line []byte
-				line, err = lines.ReadBytes('\n')
-				if errors.Is(err, io.EOF) && len(line) == 0 {
-					break
+		found := false
+		err := b.archive.walk(ctx, func(h *tar.Header, content io.Reader) error {
+			if !strings.HasPrefix(h.Name, recordsPrefix(kind)) {
+				if found {
+					return errEnough
+				}
+				return nil
+			}
+			found = true
+			for lines := bufio.NewReader(content); ; {
+				line, err := lines.ReadBytes('\n')
+				if errors.Is(err, io.EOF) {
+					return nil
 				}
 				var r store.Record
 				if err == nil {
-					r, err = operator.DecodeRecord(kind, line[:len(line)-1])
+					r, err = operator.DecodeRecord(kind, bytes.TrimSuffix(line, []byte("\n")))
 				}
-				if err = cmp.Or(err, ctx.Err()); err == nil && !yield(r, nil) {
-					_ = b.close() // the next call begins anew
-					return
+				if err != nil {
+					return err
 				}
-			}
-			if errors.Is(err, io.EOF) {
-				var h *tar.Header
-				b.next = ""
-				if h, err = b.tar.Next(); err == nil {
-					b.next = h.Name
+				if !yield(r, nil) {
+					return errEnough
 				}
 			}
-		}
-		if ignoreEnd(err) != nil {
+		})
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(nil, fmt.Errorf("read the %s of the backup: %w", kind, err))
 		}
 	}
-}
-
-func ignoreEnd(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +30,10 @@ import (
 )
 
 type storeBackup struct {
-	Source         string `arg:"" name:"source" help:"Data folder of a host, or PostgreSQL as postgres://user@host:5432/name. Set PGPASSWORD instead of a password in the URL. VERIFYD_DATA_DIR and VERIFYD_DATABASE_URL do not replace this argument."`
-	Target         string `arg:"" name:"target" help:"Folder for a new file, s3://BUCKET/PATH, file that is replaced if it exists, or - for stdout."`
-	SearchKey      string `placeholder:"SECRET" variable:"VERIFYD_SEARCH_KEY" help:"Of PostgreSQL: key of the search for people of the hosts, which the backup then has. Use the variable."`
-	SearchKeyFile  string `placeholder:"FILE" variable:"VERIFYD_SEARCH_KEY_FILE" help:"File with the search key."`
-	SigningKeyFile string `placeholder:"FILE" variable:"VERIFYD_SIGNING_KEY_FILE" help:"Of PostgreSQL: file with the signing keys of the hosts, if the database does not have them."`
+	Source        string `arg:"" name:"source" help:"Data folder of a host, or PostgreSQL as postgres://user@host:5432/name. Set PGPASSWORD instead of a password in the URL. VERIFYD_DATA_DIR and VERIFYD_DATABASE_URL do not replace this argument."`
+	Target        string `arg:"" name:"target" help:"Folder for a new file, s3://BUCKET/PATH, file that is replaced if it exists, or - for stdout."`
+	SearchKey     string `placeholder:"SECRET" variable:"VERIFYD_SEARCH_KEY" help:"Of PostgreSQL: key of the search for people of the hosts, which the backup then has. Use the variable."`
+	SearchKeyFile string `placeholder:"FILE" variable:"VERIFYD_SEARCH_KEY_FILE" help:"File with the search key."`
 	documentFlags
 }
 
@@ -60,13 +60,7 @@ func (c storeBackup) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	for _, line := range missing {
-		s.note(line)
-	}
-	if len(missing) > 0 {
-		return errProblems
-	}
-	return nil
+	return s.problems(missing)
 }
 
 // archiveSuffix ends the names of backups.
@@ -87,11 +81,10 @@ func (c storeBackup) write(ctx context.Context, s *session, name string, f func(
 			return "", err
 		}
 		from, to := io.Pipe()
-		counted := &counter{Writer: to}
-		go func() { _ = to.CloseWithError(f(counted)) }()
+		go func() { _ = to.CloseWithError(f(to)) }()
 		err = bucket.PutFile(ctx, file, from)
 		_ = from.CloseWithError(err) // nothing is written any more
-		return fmt.Sprintf("%s: %d bytes", target, counted.n), err
+		return target, err
 	}
 	target := c.Target
 	if isFolder(target) {
@@ -104,19 +97,6 @@ func (c storeBackup) write(ctx context.Context, s *session, name string, f func(
 		written += ", in place of the file that was there"
 	}
 	return written, err
-}
-
-// counter counts bytes.
-type counter struct {
-	io.Writer
-	n int64
-}
-
-// Write implements io.Writer.
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 const bucketScheme = "s3://"
@@ -139,6 +119,10 @@ func (f documentFlags) bucketFile(name string) (s3.Store, string, error) {
 	end := strings.LastIndex(name, "/")
 	bucket, err := f.bucket(name[:end])
 	return bucket, name[end+1:], err
+}
+
+func errNoUploads() error {
+	return fmt.Errorf("say where the uploads are: give %s, or %s and the bucket, as the hosts have them, or --without-documents", cli.Setting("blob-dir"), cli.Setting("s3-endpoint"))
 }
 
 // ofHosts returns the flags without an object store that is only for backups.
@@ -170,8 +154,7 @@ func (c storeBackup) database(ctx context.Context, s *session, to io.Writer) (mi
 	}
 	defer func() { _ = closed() }() // they were only read
 	if documents == nil && !c.WithoutDocuments {
-		return nil, fmt.Errorf("where are the uploads? give %s, or %s and the bucket, as the hosts have them, or --without-documents",
-			cli.Setting("blob-dir"), cli.Setting("s3-endpoint"))
+		return nil, errNoUploads()
 	}
 	from, err := openDatabaseSide(ctx, c.Source, false)
 	if err != nil {
@@ -234,16 +217,6 @@ func (c storeBackup) beside(ctx context.Context, s *session, from *copySide, fol
 		}
 	}
 	to := &copySide{keys: folderKeys{folder}, files: operator.Hold(folder, nil, operator.Host{}), folder: folder}
-	if c.SigningKeyFile != "" {
-		raw, err := os.ReadFile(c.SigningKeyFile)
-		if err != nil {
-			return fmt.Errorf("%s: %w", cli.Setting("signing-key-file"), err)
-		}
-		if err := os.WriteFile(folder.SigningKeys(), raw, 0o600); err != nil {
-			return err
-		}
-		from.keys = withoutSigning{from.keys}
-	}
 	if _, m.SearchCheck, err = from.keys.search(ctx); err != nil {
 		return err
 	}
@@ -260,11 +233,6 @@ func (c storeBackup) beside(ctx context.Context, s *session, from *copySide, fol
 	return err
 }
 
-// withoutSigning are keys of hosts whose signing keys are in a file.
-type withoutSigning struct{ copyKeys }
-
-func (withoutSigning) signing(context.Context) ([]byte, error) { return nil, nil }
-
 // recordsBytes is how many bytes of records a file of a backup has, unless it is one record.
 const recordsBytes = 4 << 20
 
@@ -277,12 +245,13 @@ func writeRecords(
 	}
 	progress := newCopyProgress(s)
 	progress.verb = "backed up"
-	for _, kind := range store.RecordKinds() {
+	kinds := slices.DeleteFunc(store.RecordKinds(), func(k store.RecordKind) bool { return k == store.RecordRun })
+	for _, kind := range append(kinds, store.RecordRun) { // so that the other kinds are found soon
 		var lines bytes.Buffer
 		files, n := 0, 0
 		flush := func() error {
 			files++
-			err := w.File(ctx, recordsFile(kind, files), int64(lines.Len()), m.At, &lines)
+			err := w.File(ctx, fmt.Sprintf("%s%06d.jsonl", recordsPrefix(kind), files), int64(lines.Len()), m.At, &lines)
 			lines.Reset()
 			return err
 		}
@@ -315,9 +284,9 @@ func writeRecords(
 	return nil
 }
 
-// recordsFile returns the name of a file of a backup with records.
-func recordsFile(kind store.RecordKind, n int) string {
-	return fmt.Sprintf("%s/%s-%06d.jsonl", backup.Records, strings.ReplaceAll(string(kind), " ", "-"), n)
+// recordsPrefix begins the names of the files of a backup with records of a kind.
+func recordsPrefix(kind store.RecordKind) string {
+	return backup.Records + "/" + strings.ReplaceAll(string(kind), " ", "-") + "."
 }
 
 // namedDocument is a document that a history names.
@@ -385,25 +354,25 @@ func (c storeBackup) documents(
 }
 
 func writeDocument(ctx context.Context, w *backup.Writer, d namedDocument, documents verification.DocumentStore) error {
-	record, err := documents.Document(ctx, d.Run, d.ID)
-	if err != nil {
-		return err
-	}
-	name, err := verification.DocumentPath(d.Run, d.ID)
-	if err != nil {
-		return err
-	}
 	content, err := documents.OpenDocument(ctx, d.Run, d.ID)
 	if err != nil {
 		return err
 	}
-	err = w.File(ctx, path.Join(backup.Documents, name, "content"), record.Size, record.CreatedAt, content)
-	if err = errors.Join(err, content.Close()); err != nil {
-		return err
+	defer func() { _ = content.Close() }() // it was only read
+	record, err := documents.Document(ctx, d.Run, d.ID)
+	var name string
+	if err == nil {
+		name, err = verification.DocumentPath(d.Run, d.ID)
 	}
-	raw, err := json.Marshal(record)
-	if err != nil {
-		return err
+	var raw []byte
+	if err == nil {
+		raw, err = json.Marshal(record)
 	}
-	return w.File(ctx, path.Join(backup.Documents, name, "document.json"), int64(len(raw)), record.CreatedAt, bytes.NewReader(raw))
+	if err == nil {
+		err = w.File(ctx, path.Join(backup.Documents, name, "document.json"), int64(len(raw)), record.CreatedAt, bytes.NewReader(raw))
+	}
+	if err == nil {
+		err = w.File(ctx, path.Join(backup.Documents, name, "content"), record.Size, record.CreatedAt, content)
+	}
+	return err
 }

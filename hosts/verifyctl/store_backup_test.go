@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/blob/s3"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
+	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/hosts/internal/storecopy"
 	"github.com/verifyd/verifyd/internal/rig/pgtest"
 	"github.com/verifyd/verifyd/internal/rig/storereads"
@@ -96,16 +97,12 @@ func TestARestoreHasEveryRecord(t *testing.T) {
 	}
 	b.says("store verify "+b.file, 0, "documents  1")
 	scratch := pgtest.Database(t)
-	b.says("store verify "+b.file+" --into "+scratch, 0, "no problem")
-	folder, url := filepath.Join(t.TempDir(), "folder"), pgtest.Database(t)
-	b.says("store restore "+b.file+" --to "+url+" --ledger "+b.ledger+" --blob-dir "+t.TempDir(), 0, "documents  1")
-	b.says("store restore "+b.file+" --to "+folder+" --ledger "+b.ledger, 0, "documents  1")
-	again := filepath.Join(t.TempDir(), "again.tar.gz")
-	b.says("store backup "+folder+" "+again, 0, "bytes")
-	b.says("store verify "+again, 0, "documents  1")
-	third := pgtest.Database(t) // from a folder to PostgreSQL
-	b.says("store restore "+again+" --to "+third+" --ledger "+b.ledger+" --blob-dir "+t.TempDir(), 0, "documents  1")
-	for _, name := range []string{scratch, url, folder, third} {
+	b.says("store verify "+b.file+" --into "+scratch, 0, "without a problem")
+	url := pgtest.Database(t)
+	restore := "store restore " + b.file + " --ledger " + b.ledger + " --blob-dir " + t.TempDir() + " --to "
+	b.says(restore+url, 0, "documents  1")
+	b.says(restore+filepath.Join(t.TempDir(), "folder"), 2, "of PostgreSQL into a database; then use verifyctl store copy")
+	for _, name := range []string{scratch, url} {
 		to, err := openTarget(t.Context(), name, b.clock.Now(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -123,8 +120,11 @@ func TestARestoreHasEveryRecord(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	b.says("store restore "+b.file+" --to "+folder+" --ledger "+b.ledger, 0, "restored in ") // it is complete already
-	b.says("store restore "+again+" --to "+folder+" --ledger "+b.ledger, 2, "is not empty")
+	b.says(restore+url, 0, "restored in ") // it is complete already
+	if err := b.store.Append(t.Context(), tenant, uploadedRun, 3, store.Commit{Delete: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.says(restore+b.url, 2, "it has data, and is no copy of the source")
 }
 
 func TestADamagedBackupIsNotRestored(t *testing.T) {
@@ -139,7 +139,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.says("store verify "+file, 1, "the backup cannot be read after ")
-		b.says("store restore "+file+" --to "+b.dir+"/new --ledger "+b.ledger, 1, "nothing was restored")
+		b.says("store restore "+file+" --to "+b.dir+"/new --ledger "+b.ledger, 1, "the backup cannot be read after ")
 	}
 	if _, err := os.Stat(filepath.Join(b.dir, "new")); err == nil {
 		t.Error("a damaged backup has made a folder")
@@ -164,30 +164,30 @@ func TestAnInterruptedRestoreIsNoticed(t *testing.T) {
 	if err := os.WriteFile(afile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	folder, url, blobs := filepath.Join(t.TempDir(), "folder"), pgtest.Database(t), t.TempDir()
-	second := filepath.Join(t.TempDir(), "second")
-	for _, to := range []string{folder, url} {
-		b.says("store restore "+b.file+" --to "+to+" --ledger "+b.ledger+" --blob-dir "+afile, 2, "afile")
-		b.vars["VERIFYD_DATABASE_URL"], b.vars["VERIFYD_DATA_DIR"] = "", to
-		if isURL(to) {
-			b.vars["VERIFYD_DATABASE_URL"], b.vars["VERIFYD_DATA_DIR"] = to, ""
+	refused := func(want string) {
+		t.Helper()
+		if host, err := b.startHost(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a host on a part of a restore: %v, %v; want %q", host, err, want)
 		}
-		if host, err := b.startHost(); err == nil || !strings.Contains(err.Error(), "it has a part of a copy of the backup of ") {
-			t.Errorf("a host on a part of a restore: %v, %v", host, err)
-		}
-		b.says("store restore "+b.file+" --to "+to+" --ledger "+b.ledger+" --blob-dir "+blobs, 0, "restored in ")
 	}
-	b.says("store restore "+b.file+" --to "+second+" --ledger "+b.ledger, 0, "restored in ")
-	again := filepath.Join(t.TempDir(), "again.tar.gz")
-	b.says("store backup "+second+" "+again, 0, "bytes")
-	unpacked := filepath.Join(t.TempDir(), "unpacked")
-	b.says("store restore "+again+" --to "+unpacked+" --ledger "+b.ledger+" --blob-dir "+afile, 2, "afile")
+	url := pgtest.Database(t)
+	restore := "store restore " + b.file + " --to " + url + " --ledger " + b.ledger + " --blob-dir "
+	b.says(restore+afile, 2, "afile")
+	b.vars["VERIFYD_DATABASE_URL"] = url
+	refused("it has a part of a copy of the backup of ")
+	b.says(restore+t.TempDir(), 0, "restored in ")
+
+	folder, unpacked, backup := filepath.Join(t.TempDir(), "folder"), filepath.Join(t.TempDir(), "unpacked"), filepath.Join(t.TempDir(), "folder.tar.gz")
+	b.says("store copy --from "+url+" --to "+folder, 0, "verified")
+	b.says("store backup "+folder+" "+backup, 0, "bytes")
+	b.says("store restore "+backup+" --to "+unpacked+" --ledger "+b.ledger, 0, "restored in ")
+	if err := os.WriteFile(datadir.Folder(unpacked).Restoring(), nil, 0o600); err != nil { // as a restore that was killed leaves it
+		t.Fatal(err)
+	}
 	b.vars["VERIFYD_DATABASE_URL"], b.vars["VERIFYD_DATA_DIR"] = "", unpacked
 	const part = "has a part of a backup, whose restore was interrupted"
-	if host, err := b.startHost(); err == nil || !strings.Contains(err.Error(), part) {
-		t.Errorf("a host on a part of a restore: %v, %v", host, err)
-	}
-	for _, line := range []string{"store restore " + again + " --ledger " + b.ledger + " --to ", "run list --data-dir "} {
+	refused(part)
+	for _, line := range []string{"store restore " + backup + " --ledger " + b.ledger + " --to ", "run list --data-dir "} {
 		b.says(line+unpacked, 2, part)
 	}
 }

@@ -243,7 +243,7 @@ func TestABackupIsRestored(t *testing.T) {
 				t.Fatalf("the folder has %v, %v; want one backup", files, err)
 			}
 			backup := files[0]
-			d.says("store verify "+backup, 0, "no problem")
+			d.says("store verify "+backup, 0, "without a problem")
 			before := d.shown()
 			atBackup, err := os.ReadFile(ledger)
 			if err != nil {

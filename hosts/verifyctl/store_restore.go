@@ -3,19 +3,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/memory"
-	"github.com/verifyd/verifyd/hosts/internal/backup"
-	"github.com/verifyd/verifyd/hosts/internal/cli"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -31,33 +30,16 @@ type storeVerify struct {
 // Run restores the backup into a place of its own, and prints a line for each problem.
 func (c storeVerify) Run(ctx context.Context, s *session) error {
 	began := s.clock.Now()
-	a, done, err := openArchive(ctx, c.Backup, c.documentFlags)
+	a, done, err := openArchive(ctx, s, c.Backup, c.documentFlags)
 	if err != nil {
 		return err
 	}
 	defer done()
-	problems := a.problems
-	runs := 0
-	if len(problems) == 0 {
-		runs, problems, err = c.restored(ctx, s, a)
-		if err != nil {
-			return err
-		}
+	runs, problems, err := c.restored(ctx, s, a)
+	if err = cmp.Or(err, s.problems(problems)); err != nil {
+		return err
 	}
-	for _, p := range problems {
-		s.note(p)
-	}
-	if len(problems) > 0 {
-		return errProblems
-	}
-	return s.attributes([][2]string{
-		{"moment", a.At.Format(time.RFC3339)},
-		{"made by", "verifyd " + a.Verifyd},
-		{"runs", fmt.Sprint(runs)},
-		{"documents", a.uploads()},
-		{"ledger", a.ledger()},
-		{"result", fmt.Sprintf("restored and read in %s: no problem", s.clock.Now().Sub(began).Round(time.Second))},
-	}...)
+	return a.describe(s, runs, "restored and read without a problem", began)
 }
 
 // restored restores the backup, and compares what it then reads with the manifest.
@@ -68,7 +50,7 @@ func (c storeVerify) restored(ctx context.Context, s *session, a *archive) (runs
 	}
 	defer func() { _ = from.close() }() // it was only read
 	read := from
-	if from.lists == nil || c.Into != "" { // a data folder was read whole, as a start does
+	if a.ofDatabase() { // a data folder was read whole, as a start does
 		name := c.Into
 		if name == "" {
 			name = filepath.Join(string(a.scratch), "restored")
@@ -95,7 +77,7 @@ func (c storeVerify) restored(ctx context.Context, s *session, a *archive) (runs
 			}
 		}
 	}
-	if a.Runs != runs && (a.Runs > 0 || from.lists == nil) {
+	if a.Runs != runs && (a.Runs > 0 || a.ofDatabase()) {
 		problems = append(problems, fmt.Sprintf("runs: %d were restored; the manifest has %d", runs, a.Runs))
 	}
 	return runs, problems, nil
@@ -123,39 +105,29 @@ type storeRestore struct {
 // Run checks the backup and the ledger before it writes anything.
 func (c storeRestore) Run(ctx context.Context, s *session) error {
 	began := s.clock.Now()
-	a, done, err := openArchive(ctx, c.Backup, c.documentFlags)
+	a, done, err := openArchive(ctx, s, c.Backup, c.documentFlags)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if len(a.problems) > 0 {
-		for _, p := range a.problems {
-			s.note(p)
-		}
-		s.note("nothing was restored: take another backup")
-		return errProblems
+	if a.ofDatabase() != isURL(c.To) {
+		return errors.New("--to: restore the backup of a data folder into a folder, and of PostgreSQL into a database; then use verifyctl store copy")
 	}
 	ledger, err := c.ledger(ctx, s, a)
 	if err != nil {
 		return err
 	}
-	if !isURL(c.To) && a.Parts[backup.Journal].Files > 0 {
-		err = c.unpack(ctx, s, a, ledger)
+	if isURL(c.To) {
+		err = c.database(ctx, s, a, ledger)
 	} else {
-		err = c.copy(ctx, s, a, ledger)
+		err = c.folder(ctx, a, ledger)
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted: no host opens what was restored so far; give the same command again for a database, or remove the folder first")
 	}
 	if err != nil {
-		return err
+		return operatorError(err)
 	}
-	err = s.attributes([][2]string{
-		{"moment", a.At.Format(time.RFC3339)},
-		{"documents", a.uploads()},
-		{"ledger", a.ledger()},
-		{"result", fmt.Sprintf("restored in %s", s.clock.Now().Sub(began).Round(time.Second))},
-	}...)
 	if c.AcceptLedger != "" {
 		s.note("start one host once with --accept-ledger and the name that its error says")
 	}
@@ -163,7 +135,7 @@ func (c storeRestore) Run(ctx context.Context, s *session) error {
 		s.note("the store had no ledger of erasures: redact by hand what was redacted after the backup")
 	}
 	s.note("start the hosts as before: they do again what the ledger says before they are ready")
-	return err
+	return a.describe(s, a.Runs, "restored", began)
 }
 
 // ledger opens the ledger as it is now, and refuses one that ends before the backup or is damaged.
@@ -199,25 +171,19 @@ func (c storeRestore) ledger(ctx context.Context, s *session, a *archive) (*ledg
 	return now, err
 }
 
-// unpack restores the backup of a data folder into an empty folder, as it was.
-func (c storeRestore) unpack(ctx context.Context, s *session, a *archive, ledger *ledgerPlace) error {
+// folder restores the backup of a data folder into an empty folder, as it was.
+func (c storeRestore) folder(ctx context.Context, a *archive, ledger *ledgerPlace) error {
 	folder := datadir.Folder(c.To)
-	if err := folder.Check(); err != nil {
-		return fmt.Errorf("--to: %w", err)
+	_, _, err := folder.Create()
+	var there []os.DirEntry
+	if err == nil {
+		there, err = os.ReadDir(c.To)
 	}
-	if _, _, err := folder.Create(); err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	there, err := os.ReadDir(c.To)
 	if err == nil && len(there) > 0 {
 		err = fmt.Errorf("%s is not empty: end its host if it has one, restore into a new folder, and start the host on that", c.To)
 	}
-	if err != nil {
-		return fmt.Errorf("--to: %w", err)
-	}
-	mark, err := os.OpenFile(folder.Restoring(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
-		err = errors.Join(mark.Sync(), mark.Close(), syncFolder(c.To))
+		err = errors.Join(writeNew(folder.Restoring(), strings.NewReader("")), syncFolder(c.To))
 	}
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
@@ -225,86 +191,55 @@ func (c storeRestore) unpack(ctx context.Context, s *session, a *archive, ledger
 	if err := a.extract(ctx, c.To, ""); err != nil {
 		return err
 	}
-	if flags, own := c.hostFlags(); own {
-		err = ledger.copyTo(ctx, fileLedger(folder.Erasures()))
-	} else { // the uploads are elsewhere, and the backup has none
-		err = c.beside(ctx, s, a, ledger, flags, false)
-	}
-	if err != nil {
+	if err := ledger.copyTo(ctx, fileLedger(folder.Erasures())); err != nil {
 		return err
 	}
 	syscall.Sync() // the folder may have very many files
 	return errors.Join(os.Remove(folder.Restoring()), syncFolder(c.To))
 }
 
-// copy restores a backup as store copy does, and then its documents and the ledger. Until both are there, no host opens the
-// target.
-func (c storeRestore) copy(ctx context.Context, s *session, a *archive, ledger *ledgerPlace) error {
+// database restores a backup as store copy does, and then its documents and the ledger. Until both are there, no host
+// opens the target.
+func (c storeRestore) database(ctx context.Context, s *session, a *archive, ledger *ledgerPlace) error {
+	flags := c.ofHosts()
+	flags.WithoutDocuments = false // the ledger is there nevertheless
+	if a.Documents > 0 && flags.BlobDir == "" && flags.S3Endpoint == "" && !c.WithoutDocuments {
+		return errNoUploads()
+	}
 	from, err := a.side(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.close() }() // it was only read
-	flags, own := c.hostFlags()
-	if a.Documents > 0 && !own && flags.BlobDir == "" && flags.S3Endpoint == "" && !c.WithoutDocuments {
-		return fmt.Errorf("where do the uploads go? give %s, or %s and the bucket, as the hosts have them, or --without-documents", cli.Setting("blob-dir"), cli.Setting("s3-endpoint"))
-	}
 	to, err := openTarget(ctx, c.To, s.clock.Now(), from.level)
 	if err != nil {
-		return fmt.Errorf("--to: %w", operatorError(err))
+		return fmt.Errorf("--to: %w", err)
 	}
 	rows, err := storeCopy{SearchKey: c.SearchKey}.copy(ctx, s, from, to, func(ctx context.Context) error {
-		return c.beside(ctx, s, a, ledger, flags, own)
-	})
-	if err = errors.Join(err, to.close()); err != nil {
-		return operatorError(err)
-	}
-	if problems := different(rows); len(problems) > 0 {
-		return fmt.Errorf("the target is not what the backup has, and no host opens it: %s", strings.Join(problems, "; "))
-	}
-	return nil
-}
-
-// hostFlags returns where the hosts have their uploads. own reports whether that is in the data folder itself.
-func (c storeRestore) hostFlags() (flags documentFlags, own bool) {
-	flags = c.ofHosts()
-	flags.WithoutDocuments = false // the ledger is there nevertheless
-	if own = !isURL(c.To) && flags.BlobDir == "" && flags.S3Endpoint == ""; own {
-		flags.BlobDir = datadir.Folder(c.To).Documents()
-	}
-	return flags, own
-}
-
-// beside restores the uploads, and puts the ledger beside them.
-func (c storeRestore) beside(ctx context.Context, s *session, a *archive, ledger *ledgerPlace, flags documentFlags, own bool) error {
-	if flags.BlobDir != "" {
-		if err := os.MkdirAll(flags.BlobDir, 0o700); err != nil {
+		if flags.BlobDir != "" {
+			if err := os.MkdirAll(flags.BlobDir, 0o700); err != nil {
+				return err
+			}
+		}
+		documents, closed, err := flags.open("")
+		if err != nil || documents == nil {
 			return err
 		}
-	}
-	documents, closed, err := flags.open("")
-	if err != nil {
-		return err
-	}
-	if documents == nil {
-		if ledger != nil {
-			s.note("put the ledger of erasures where the hosts have their uploads, if it is not there")
+		if !c.WithoutDocuments {
+			err = a.saveDocuments(ctx, documents)
 		}
-		return nil
-	}
-	if !c.WithoutDocuments {
-		err = a.saveDocuments(ctx, documents)
-	}
-	if err = errors.Join(err, closed()); err != nil {
+		place := fileLedger(filepath.Join(flags.BlobDir, hiddenLedger))
+		if bucket, ok := documents.(verification.ErasureLedger); ok {
+			place = &ledgerPlace{bucketScheme + flags.S3Bucket, bucket}
+		}
+		if err == nil {
+			err = ledger.copyTo(ctx, place)
+		}
+		return errors.Join(err, closed())
+	})
+	if err = errors.Join(err, to.close()); err != nil {
 		return err
 	}
-	place := fileLedger(filepath.Join(flags.BlobDir, hiddenLedger))
-	if own {
-		place = fileLedger(datadir.Folder(c.To).Erasures())
-	} else if bucket, ok := documents.(verification.ErasureLedger); ok {
-		place = &ledgerPlace{bucketScheme + flags.S3Bucket, bucket}
-	}
-	return ledger.copyTo(ctx, place)
+	return s.problems(different(rows))
 }
 
 // ledgerPlace is a ledger of erasures and where it is.
@@ -337,48 +272,38 @@ func (f documentFlags) openLedger(name string) (*ledgerPlace, error) {
 // hiddenLedger is the name of the ledger in a folder of uploads.
 const hiddenLedger = ".erasures.jsonl"
 
-// copyTo puts the ledger in its place, unless it is there. A place that has entries which the ledger does not have is left
-// as it is.
+// copyTo puts the ledger in its place, unless it is there. A place with entries that the ledger does not have is left as it is.
 func (l *ledgerPlace) copyTo(ctx context.Context, to *ledgerPlace) error {
 	if l == nil || l.name == to.name || sameFolder(l.name, to.name) {
 		return nil
 	}
-	type line = verification.Erasure
-	var all []line
-	known := map[line]bool{}
-	err := l.EachErasure(ctx, func(e line) bool {
-		if e.Kind != verification.ErasureUnreadable && e.Kind != verification.ErasureUnfinished && e.Kind != verification.ErasureCounted {
-			all, known[e] = append(all, e), true
-		}
+	there := map[verification.Erasure]bool{}
+	if err := to.EachErasure(ctx, func(e verification.Erasure) bool {
+		there[e] = e.Kind != verification.ErasureCounted
 		return true
-	})
-	if err != nil {
-		return err
-	}
-	there, other := map[line]bool{}, false
-	if err := to.EachErasure(ctx, func(e line) bool {
-		there[e] = true
-		other = other || !known[e] && e.Kind != verification.ErasureCounted
-		return !other
 	}); err != nil {
 		return err
 	}
-	if other {
-		return fmt.Errorf("%s has a ledger of erasures with entries that %s does not have: give it as --ledger, or move it away if it is of another installation", to.name, l.name)
-	}
-	const batch = 1000
-	var lacking []line
-	for _, e := range all {
-		if !there[e] {
+	var lacking []verification.Erasure
+	err := l.EachErasure(ctx, func(e verification.Erasure) bool {
+		if !there[e] && e.Kind != verification.ErasureUnreadable && e.Kind != verification.ErasureUnfinished && e.Kind != verification.ErasureCounted {
 			lacking = append(lacking, e)
 		}
-	}
-	for len(lacking) > 0 {
-		n := min(batch, len(lacking))
-		if err := to.NoteErasures(ctx, lacking[:n]...); err != nil {
-			return err
+		there[e] = false
+		return true
+	})
+	for _, other := range there {
+		if other && err == nil {
+			err = fmt.Errorf("%s has entries that %s does not have: give it as --ledger, or move it away if it is of another installation", to.name, l.name)
 		}
-		lacking = lacking[n:]
 	}
-	return nil
+	for batch := range slices.Chunk(lacking, ledgerBatch) {
+		if err == nil {
+			err = to.NoteErasures(ctx, batch...)
+		}
+	}
+	return err
 }
+
+// ledgerBatch is how many entries are written at once.
+const ledgerBatch = 1000

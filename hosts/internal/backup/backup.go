@@ -3,7 +3,7 @@ package backup
 
 import (
 	"archive/tar"
-	"cmp"
+	"bufio"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -170,68 +170,41 @@ func (w *Writer) Close(m Manifest) error {
 
 // Walk calls f with the files and folders of an archive, of which the manifest is the last, until f returns an error.
 func Walk(ctx context.Context, from io.Reader, f func(h *tar.Header, content io.Reader) error) error {
-	compressed, err := gzip.NewReader(from)
+	compressed, err := gzip.NewReader(bufio.NewReaderSize(from, 1<<20))
 	if err != nil {
-		return damage("its beginning", err)
+		return err
 	}
-	last := "its beginning"
 	for files := tar.NewReader(compressed); ; {
 		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			_, err = io.Copy(io.Discard, compressed) // up to the checksum
-			return damage(last, err)
+			return err
+		case err == nil && (!filepath.IsLocal(h.Name) || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir):
+			err = fmt.Errorf("no backup has a file %s", h.Name)
+		case err == nil:
+			err = ctx.Err()
 		}
-		if err = cmp.Or(damage(last, err), ctx.Err()); err != nil {
+		if err == nil {
+			err = f(h, files)
+		}
+		if err != nil {
 			return err
 		}
-		last = h.Name
-		if !filepath.IsLocal(h.Name) || h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeDir {
-			return damage(last, errors.New("no backup has such a file"))
-		}
-		if err := f(h, &content{files, last}); err != nil {
-			return err
-		}
 	}
-}
-
-// damaged is returned for an archive that cannot be read.
-type damaged struct{ error }
-
-func damage(after string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return damaged{fmt.Errorf("the backup cannot be read after %s: %w", after, err)}
-}
-
-// content is a file of an archive.
-type content struct {
-	io.Reader
-	name string
-}
-
-// Read implements io.Reader.
-func (c *content) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	if !errors.Is(err, io.EOF) {
-		err = damage(c.name, err)
-	}
-	return n, err
 }
 
 // Check reads all of an archive, and compares its parts with the manifest. It calls f with each file; f need not read
-// the content. The problems are what is damaged or missing.
-func Check(ctx context.Context, from io.Reader, f func(name string, content io.Reader) error) (m Manifest, problems []string, err error) {
+// the content. The problems are what is damaged or missing, or cannot be read.
+func Check(ctx context.Context, from io.Reader, f func(name string, content io.Reader) error) (m Manifest, problems []string) {
 	found := newSums()
-	after := "" // the last file
-	var raw []byte
-	err = Walk(ctx, from, func(h *tar.Header, content io.Reader) (err error) {
+	after := "its beginning"
+	err := Walk(ctx, from, func(h *tar.Header, content io.Reader) (err error) {
 		switch after = h.Name; {
 		case h.Typeflag == tar.TypeDir:
 			return nil
 		case h.Name == manifestFile:
-			raw, err = io.ReadAll(content)
-			return err
+			return json.NewDecoder(content).Decode(&m)
 		}
 		read := io.TeeReader(content, found.add(h.Name, h.Size))
 		if err = f(h.Name, read); err == nil {
@@ -239,38 +212,25 @@ func Check(ctx context.Context, from io.Reader, f func(name string, content io.R
 		}
 		return err
 	})
-	if bad := (damaged{}); errors.As(err, &bad) {
-		return m, []string{bad.Error()}, nil
-	}
-	if err != nil {
-		return m, nil, err
-	}
-	if after != manifestFile {
-		return m, []string{"the backup does not end with " + manifestFile + ": it was interrupted, or an earlier build made it"}, nil
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, []string{manifestFile + " cannot be read: " + err.Error()}, nil
-	}
-	if err := store.CheckLevel(m.Level, store.Level); err != nil {
-		return m, []string{err.Error()}, nil
-	}
-	if m.Format < 1 || m.Format > format {
-		return m, []string{fmt.Sprintf("the backup has the format %d, and this build reads up to %d: use verifyctl %s", m.Format, format, m.Verifyd)}, nil
+	switch {
+	case err != nil:
+		return m, []string{fmt.Sprintf("the backup cannot be read after %s: %v", after, err)}
+	case after != manifestFile:
+		return m, []string{"the backup does not end with " + manifestFile + ": it was interrupted, or an earlier build made it"}
+	case store.CheckLevel(m.Level, store.Level) != nil:
+		return m, []string{store.CheckLevel(m.Level, store.Level).Error()}
+	case m.Format < 1 || m.Format > format:
+		return m, []string{fmt.Sprintf("the backup has the format %d, and this build reads up to %d: use verifyctl %s", m.Format, format, m.Verifyd)}
 	}
 	there := found.end()
 	for _, name := range slices.Sorted(maps.Keys(m.Parts)) {
-		want, got := m.Parts[name], there[name]
-		delete(there, name)
-		switch {
-		case got.Files == 0:
-			problems = append(problems, name+" is missing")
-		case got != want:
-			problems = append(problems, fmt.Sprintf("%s is not what was backed up: files %d, bytes %d, SHA-256 %.12s; the manifest has files %d, bytes %d, SHA-256 %.12s",
-				name, got.Files, got.Bytes, got.SHA256, want.Files, want.Bytes, want.SHA256))
+		if there[name] != m.Parts[name] {
+			problems = append(problems, fmt.Sprintf("%s is not what was backed up: %+v; the manifest has %+v", name, there[name], m.Parts[name]))
 		}
+		delete(there, name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
+	for name := range there {
 		problems = append(problems, name+" is not in the manifest")
 	}
-	return m, problems, nil
+	return m, problems
 }

@@ -82,10 +82,7 @@ func packed(t *testing.T, all []file) []byte {
 
 func check(t *testing.T, archive []byte) (backup.Manifest, string) {
 	t.Helper()
-	m, problems, err := backup.Check(t.Context(), bytes.NewReader(archive), func(string, io.Reader) error { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, problems := backup.Check(t.Context(), bytes.NewReader(archive), func(string, io.Reader) error { return nil })
 	return m, strings.Join(problems, "\n")
 }
 
@@ -120,7 +117,7 @@ func TestDamageOfAnyPartIsFound(t *testing.T) {
 	if _, got := check(t, packed(t, added)); got != "more is not in the manifest" {
 		t.Errorf("with a file that was added: %q", got)
 	}
-	if _, got := check(t, packed(t, append([]file{{"../escaped", nil}}, has...))); !strings.Contains(got, "no backup has such a file") {
+	if _, got := check(t, packed(t, append([]file{{"../escaped", nil}}, has...))); !strings.Contains(got, "no backup has a file ../escaped") {
 		t.Errorf("with a file outside of the folder: %q", got)
 	}
 	for at := 10; at < len(archive); at += max(1, len(archive)/200) { // after the header of gzip

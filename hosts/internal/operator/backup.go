@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/verifyd/verifyd/hosts/internal/backup"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/internal/memory/journal"
@@ -26,10 +24,6 @@ import (
 // one moment, and then the documents, keys and other files of the folder. So each document that
 // the journal names is in the archive, unless it was removed meanwhile. A host starts on a folder in which it is unpacked.
 func (h *Held) Backup(ctx context.Context, to io.Writer) error {
-	documents, err := documentsIn(h.folder)
-	if err != nil {
-		return err
-	}
 	m := backup.Manifest{At: time.Now()}
 	files, err := h.Files(ctx)
 	if err != nil {
@@ -37,7 +31,7 @@ func (h *Held) Backup(ctx context.Context, to io.Writer) error {
 	}
 	m.Ledger, err = backup.PositionOf(h.Records(ctx, store.RecordLedger))
 	if err == nil {
-		err = backUp(ctx, h.folder, files, documents, m, to)
+		err = backUp(ctx, h.folder, files, m, to)
 	}
 	return errors.Join(err, journal.CloseFiles(files))
 }
@@ -63,7 +57,7 @@ func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer)
 	m := backup.Manifest{At: time.Now(), Runs: has.Runs()}
 	m.Ledger, err = backup.PositionOf(has.Records(ctx, store.RecordLedger))
 	if err == nil {
-		err = backUp(ctx, folder, files, nil, m, to)
+		err = backUp(ctx, folder, files, m, to)
 	}
 	return errors.Join(err, release())
 }
@@ -82,29 +76,7 @@ func SaveBackup(ctx context.Context, folder datadir.Folder, o Options, at time.T
 	return err
 }
 
-// documentsIn returns the ids of the documents in a folder.
-func documentsIn(folder datadir.Folder) (map[uuid.UUID]bool, error) {
-	found := map[uuid.UUID]bool{}
-	err := filepath.WalkDir(folder.Documents(), func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "."): // unfinished files
-			return fs.SkipDir
-		case err == nil && d.Type().IsRegular():
-			if id, bad := uuid.Parse(filepath.Base(filepath.Dir(name))); bad == nil {
-				found[id] = true
-			}
-		}
-		return err
-	})
-	return found, err
-}
-
-// backUp writes an archive. documents are those that the folder had before the moment of the journal.
-func backUp(
-	ctx context.Context, folder datadir.Folder, files []journal.Part, documents map[uuid.UUID]bool, m backup.Manifest, to io.Writer,
-) error {
+func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, m backup.Manifest, to io.Writer) error {
 	a := backup.NewWriter(to)
 	root, err := os.OpenRoot(string(folder))
 	if err != nil {
@@ -153,9 +125,6 @@ func backUp(
 		if err != nil {
 			return err
 		}
-		if id, bad := uuid.Parse(path.Base(path.Dir(name))); bad == nil {
-			delete(documents, id)
-		}
 		return a.File(ctx, name, info.Size(), info.ModTime(), f)
 	})
 	if err = errors.Join(err, ctx.Err()); err != nil {
@@ -163,9 +132,6 @@ func backUp(
 	}
 	if _, missing := root.Stat(filepath.Base(folder.Documents())); missing != nil {
 		m.WithoutDocuments = true // the host has them elsewhere
-	}
-	for id := range documents {
-		m.Removed = append(m.Removed, id.String())
 	}
 	return a.Close(m)
 }

@@ -38,9 +38,6 @@ func (h *host) serve(ctx context.Context, ready func() error) (err error) {
 	if h.opened.ledger != nil {
 		background.Go(func() { h.keepLedger(working) })
 	}
-	if h.storage.keeps() {
-		background.Go(func() { h.watchBackups(working) })
-	}
 	if from, ok := h.documents.(verification.IncompleteRemover); ok {
 		background.Go(func() { removeIncomplete(working, from, h.log) })
 	}

@@ -83,7 +83,6 @@ type host struct {
 	vendor     listener         // of the demo; without a listener unless the host serves it
 	erased     atomic.Int64     // runs that could not be erased again after the store was restored
 	ledger     ledgerState
-	backup     lastBackup
 	metrics    *metrics
 	traces     *traces.Traces            // nil for none
 	now        func() time.Time          // of the clock of the engine
