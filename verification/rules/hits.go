@@ -32,7 +32,7 @@ func (h FoundHit) Settled() bool {
 
 // AsksSecond reports whether the reviewer who confirms a proposed approval must decide the hit:
 // nobody has settled it, or the reviewer who proposed the approval did so after the proposal, or
-// cleared a hit that agrees with the person or company (see Agrees). A redacted hit asks nobody.
+// cleared a hit that agrees with the person or company (see Likeness.Close). A redacted hit asks nobody.
 func (h FoundHit) AsksSecond(p Verdict, agrees bool) bool {
 	d := h.Decision
 	switch {
@@ -44,13 +44,6 @@ func (h FoundHit) AsksSecond(p Verdict, agrees bool) bool {
 		return false
 	}
 	return d.At.After(p.At) || d.Match == MatchOther && agrees
-}
-
-// Agrees reports whether an entry has the name or a number of the person or company that a check
-// has screened, and a birth date that agrees as far as it goes: as the check was asked and, if the
-// run is about the same one, as the run says.
-func Agrees(h verification.Hit, asked verification.Data, about Subject) bool {
-	return LikenessOf(h, asked, about).Close()
 }
 
 // minSameNumber is how many letters and digits of a number are looked for in the reasons of a hit.
@@ -74,7 +67,7 @@ func (d *decision) eachHit(f func(h FoundHit, agrees func() bool) bool) {
 	}
 }
 
-// agrees returns Agrees of a hit of a visit of a check.
+// agrees reports whether an entry agrees with the person or company of a visit of a check, see Likeness.Close.
 func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier int) bool {
 	step, _ := d.run.Step(node)
 	asked, said := d.run.askedNow(d.program, step)
@@ -83,7 +76,7 @@ func (d *decision) agrees(h verification.Hit, node verification.NodeID, earlier 
 	}
 	values := d.run.FactValues(d.program)
 	text := func(v FactValue) string { return strings.Join(screened.Texts(v.Value), " ") }
-	return Agrees(h, asked, Subject{Name: text(values.Name), BirthDate: text(values.BirthDate), Number: text(values.Number)})
+	return LikenessOf(h, asked, Subject{Name: text(values.Name), BirthDate: text(values.BirthDate), Number: text(values.Number)}).Close()
 }
 
 // unsettled reports whether the run has a hit that no reviewer has settled.

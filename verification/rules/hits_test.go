@@ -66,8 +66,8 @@ func TestWhichEntriesAgree(t *testing.T) {
 		{"other spaces and punctuation", hit("Testov,\u00a0Ivan\u3000", 0.9, "1961"), asked(`{"name":"  ivan – TESTOV ","birth_date":"1961"}`), rules.Subject{}, true},
 		{"what the run says of a name that is composed otherwise", hit("José", 1, "1961"), asked(`{"name":"Jose\u0301"}`), rules.Subject{Name: "José", BirthDate: "1961"}, true},
 	} {
-		if got := rules.Agrees(row.hit, row.asked, row.about); got != row.want {
-			t.Errorf("%s: Agrees = %t, want %t", row.name, got, row.want)
+		if got := rules.LikenessOf(row.hit, row.asked, row.about).Close(); got != row.want {
+			t.Errorf("%s: Close = %t, want %t", row.name, got, row.want)
 		}
 	}
 }
