@@ -166,6 +166,11 @@ func reviewIsListed(t *trial) {
 	brief := c.Summary.Review.WithBrief(rules.Subject{Name: oddText}, []rules.Differing{
 		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},
 	})
+	for i := range brief.Concerns {
+		if of := &brief.Concerns[i]; of.Hit != nil {
+			of.List, of.Likeness = oddText, &rules.Likeness{Name: rules.NameAlike, Words: [2]string{oddText, oddText}, Born: rules.BornApart, Years: 13, Date: oddText}
+		}
+	}
 	c.Summary.Review = &brief
 	t.add(ours, h.id, 0, c)
 	t.queues([]rules.Summary{c.Summary}, wholeQueue(instant(time.Minute)))
