@@ -256,7 +256,7 @@ func TestTheDoctorExaminesAFolder(t *testing.T) {
 	w.ctl("apply testdata/bootstrap.yaml")
 	want := map[string]string{
 		"folder": "ok", "hosts": "ok", "level": "ok", "journal": "ok", "memory": "ok", "disk": "ok", "work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok",
-		"rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "search": "ok", "bootstrap": "ok",
+		"rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "search": "ok", "bootstrap": "ok", "backup": "warn",
 	}
 	w.holdStatuses("doctor --json", want)
 	for free, status := range map[int64]string{3 << 30: "warn", 1 << 30: "fail"} {

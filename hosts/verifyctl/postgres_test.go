@@ -135,6 +135,7 @@ func TestTheDoctorFindsWhatIsWrongWithARealDatabase(t *testing.T) {
 	right := map[string]string{
 		"hosts": "ok", "level": "ok", "connection": "ok", "migrations": "ok", "role": "ok", "clock": "ok", "connections": "ok", "numbers": "ok",
 		"work": "ok", "leases": "ok", "expiry": "ok", "deliveries": "ok", "rescreening": "ok", "ends": "ok", "redactions": "ok", "retention": "ok", "bootstrap": "ok", "counts": "ok",
+		"backup": "warn",
 	}
 	w.holdStatuses("doctor --counts --json", right)
 
@@ -171,6 +172,7 @@ CREATE TRIGGER refuse BEFORE DELETE ON verifyd.measure_log FOR EACH STATEMENT EX
 	wrong := map[string]string{
 		"hosts": "fail", "level": "ok", "connection": "ok", "migrations": "ok", "role": "warn", "clock": "ok", "connections": "ok", "numbers": "fail",
 		"work": "fail", "leases": "ok", "expiry": "fail", "deliveries": "warn", "rescreening": "warn", "ends": "fail", "redactions": "ok", "retention": "ok", "bootstrap": "warn", "counts": "fail",
+		"backup": "warn",
 	}
 	w.env["VERIFYD_DATABASE_URL"] = admin
 	w.holdStatuses("doctor --counts --json", wrong)

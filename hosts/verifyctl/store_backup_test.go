@@ -21,6 +21,7 @@ import (
 
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/blob/s3"
+	"github.com/verifyd/verifyd/adapters/clock"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/adapters/postgres"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
@@ -91,10 +92,10 @@ func newBackedUp(t *testing.T) *backedUp {
 // TestARestoreHasEveryRecord compares with a copy, which says what differs.
 func TestARestoreHasEveryRecord(t *testing.T) {
 	b := newBackedUp(t)
-	at, err := b.store.Pool().Exec(t.Context(), "SELECT FROM verifyd.shared_values WHERE name = 'last-backup'")
-	if err != nil || at.RowsAffected() != 1 {
-		t.Errorf("the moment of the backup is not saved: %v, %v", at, err)
-	}
+	b.says("doctor --database-url "+b.url, 1, "ok      backup       the last one is of ")
+	b.clock = clock.NewManual(time.Now().Add(26 * time.Hour))
+	b.says("doctor --database-url "+b.url, 1, "warn    backup       the last one is of ")
+	b.clock = clock.System{}
 	b.says("store verify "+b.file, 0, "documents  1")
 	scratch := pgtest.Database(t)
 	b.says("store verify "+b.file+" --into "+scratch, 0, "without a problem")
@@ -121,6 +122,9 @@ func TestARestoreHasEveryRecord(t *testing.T) {
 		}
 	}
 	b.says(restore+url, 0, "restored in ") // it is complete already
+	lost := "store restore " + b.file + " --blob-dir " + t.TempDir() + " --to " + pgtest.Database(t)
+	_, name, _ := strings.Cut(strings.TrimSpace(b.says(lost, 2, "--ledger: required")), "--accept-ledger ")
+	b.says(lost+" --accept-ledger "+strings.Fields(name)[0], 0, "the ledger of erasures was accepted as it is")
 	if err := b.store.Append(t.Context(), tenant, uploadedRun, 3, store.Commit{Delete: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,6 @@ func TestABackupIsRestored(t *testing.T) {
 					}
 				}
 			}()
-			d.env["VERIFYD_SEARCH_KEY"] = testSearchKey
 			backups := t.TempDir()
 			d.says("store backup "+source+" "+backups+flags, 0, "verifyd-")
 			close(enough)

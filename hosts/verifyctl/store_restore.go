@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/memory"
 	"github.com/verifyd/verifyd/hosts/internal/datadir"
 	"github.com/verifyd/verifyd/verification"
@@ -23,7 +21,7 @@ import (
 
 type storeVerify struct {
 	Backup string `arg:"" help:"File of a backup, or s3://BUCKET/PATH."`
-	Into   string `placeholder:"URL" help:"Empty database with the schema, into which the backup of a database is restored. Without it, it is restored into a temporary data folder, which needs memory for all runs."`
+	Into   string `placeholder:"URL" help:"Empty database for the backup of a database. Without it, a temporary data folder is used, in memory too."`
 	documentFlags
 }
 
@@ -96,9 +94,8 @@ func different(rows []copyRow) (problems []string) {
 type storeRestore struct {
 	Backup       string `arg:"" help:"File of a backup, or s3://BUCKET/PATH."`
 	To           string `required:"" placeholder:"DIR|URL" help:"New or empty data folder, or PostgreSQL with the schema and no data."`
-	Ledger       string `placeholder:"FILE|DIR|s3://BUCKET/PATH" help:"The ledger of erasures as it is now, or the data folder, folder or bucket of uploads that has it."`
+	Ledger       string `placeholder:"FILE|DIR|s3://BUCKET/PATH" help:"The ledger of erasures as it is now: a file, or the folder or bucket that has it."`
 	AcceptLedger string `placeholder:"NAME" help:"Restore without a whole ledger: the name that the error says."`
-	SearchKey    string `placeholder:"SECRET" variable:"VERIFYD_SEARCH_KEY" help:"Key of the search for people of the hosts, if the backup does not have it. Use the variable."`
 	documentFlags
 }
 
@@ -163,9 +160,11 @@ func (c storeRestore) ledger(ctx context.Context, s *session, a *archive) (*ledg
 			s.note("the ledger of erasures was accepted as it is: " + damaged.Problem)
 			return now, nil
 		case now == nil:
-			err = fmt.Errorf("--ledger: required: without the ledger of erasures as it is now, what was redacted or deleted after the backup comes back; if the ledger is lost, give --accept-ledger %s", damaged.Name)
+			err = fmt.Errorf("--ledger: required: give the ledger of erasures as it is now, or what was redacted after the backup comes back; "+
+				"if the ledger is lost, give --accept-ledger %s", damaged.Name)
 		default:
-			err = fmt.Errorf("--ledger: %w: give the ledger as it is now, which has at least %d entries; if it is lost, give --accept-ledger %s", err, a.Ledger.Last, damaged.Name)
+			err = fmt.Errorf("--ledger: %w: give the ledger as it is now, which has at least %d entries; if it is lost, give --accept-ledger %s",
+				err, a.Ledger.Last, damaged.Name)
 		}
 	}
 	return now, err
@@ -214,7 +213,7 @@ func (c storeRestore) database(ctx context.Context, s *session, a *archive, ledg
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
-	rows, err := storeCopy{SearchKey: c.SearchKey}.copy(ctx, s, from, to, func(ctx context.Context) error {
+	rows, err := storeCopy{}.copy(ctx, s, from, to, func(ctx context.Context) error {
 		if flags.BlobDir != "" {
 			if err := os.MkdirAll(flags.BlobDir, 0o700); err != nil {
 				return err
@@ -241,69 +240,3 @@ func (c storeRestore) database(ctx context.Context, s *session, a *archive, ledg
 	}
 	return s.problems(different(rows))
 }
-
-// ledgerPlace is a ledger of erasures and where it is.
-type ledgerPlace struct {
-	name string
-	verification.ErasureLedger
-}
-
-func fileLedger(name string) *ledgerPlace { return &ledgerPlace{name, blob.LedgerFile(name)} }
-
-// openLedger opens the ledger in a file, in a folder, or in a bucket.
-func (f documentFlags) openLedger(name string) (*ledgerPlace, error) {
-	if isBucket(name) {
-		name = strings.TrimSuffix(name, "/")
-		bucket, err := f.bucket(name)
-		return &ledgerPlace{name, bucket}, err
-	}
-	if isFolder(name) {
-		for _, file := range []string{datadir.Folder(name).Erasures(), filepath.Join(name, hiddenLedger)} {
-			if _, err := os.Stat(file); err == nil {
-				return fileLedger(file), nil
-			}
-		}
-		return nil, fmt.Errorf("%s has neither erasures.jsonl nor %s: give the data folder, or the folder of uploads of the hosts", name, hiddenLedger)
-	}
-	_, err := os.Stat(name)
-	return fileLedger(name), err
-}
-
-// hiddenLedger is the name of the ledger in a folder of uploads.
-const hiddenLedger = ".erasures.jsonl"
-
-// copyTo puts the ledger in its place, unless it is there. A place with entries that the ledger does not have is left as it is.
-func (l *ledgerPlace) copyTo(ctx context.Context, to *ledgerPlace) error {
-	if l == nil || l.name == to.name || sameFolder(l.name, to.name) {
-		return nil
-	}
-	there := map[verification.Erasure]bool{}
-	if err := to.EachErasure(ctx, func(e verification.Erasure) bool {
-		there[e] = e.Kind != verification.ErasureCounted
-		return true
-	}); err != nil {
-		return err
-	}
-	var lacking []verification.Erasure
-	err := l.EachErasure(ctx, func(e verification.Erasure) bool {
-		if !there[e] && e.Kind != verification.ErasureUnreadable && e.Kind != verification.ErasureUnfinished && e.Kind != verification.ErasureCounted {
-			lacking = append(lacking, e)
-		}
-		there[e] = false
-		return true
-	})
-	for _, other := range there {
-		if other && err == nil {
-			err = fmt.Errorf("%s has entries that %s does not have: give it as --ledger, or move it away if it is of another installation", to.name, l.name)
-		}
-	}
-	for batch := range slices.Chunk(lacking, ledgerBatch) {
-		if err == nil {
-			err = to.NoteErasures(ctx, batch...)
-		}
-	}
-	return err
-}
-
-// ledgerBatch is how many entries are written at once.
-const ledgerBatch = 1000

@@ -123,33 +123,6 @@ func (s *store) OpenDocument(ctx context.Context, r verification.RunRef, id stri
 	return s.read(ctx, name, s.key(name))
 }
 
-// read opens an object, whose content may take longer than the limit.
-func (s *store) read(ctx context.Context, name, key string) (io.ReadCloser, error) {
-	reading, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(s.limit, cancel)
-	body, _, _, err := s.client.GetObject(reading, s.bucket, key, minio.GetObjectOptions{})
-	late.Stop() // the content may take longer
-	if err != nil {
-		cancel()
-		return nil, wrap("open", name, translate(ctx, err))
-	}
-	return &download{ctx: ctx, ReadCloser: body, cancel: cancel}, nil
-}
-
-// partBytes is how much of a file is in memory while it is written: it has at most 10,000 parts.
-const partBytes = 64 << 20
-
-// PutFile implements Store.
-func (s *store) PutFile(ctx context.Context, name string, content io.Reader) error {
-	_, err := s.client.Client.PutObject(ctx, s.bucket, path.Join(s.prefix, name), content, -1, minio.PutObjectOptions{PartSize: partBytes})
-	return wrap("write", name, translate(ctx, err))
-}
-
-// OpenFile implements Store.
-func (s *store) OpenFile(ctx context.Context, name string) (io.ReadCloser, error) {
-	return s.read(ctx, name, path.Join(s.prefix, name))
-}
-
 // RemoveDocument implements verification.DocumentStore. A bucket with versioning
 // keeps the document as an earlier version.
 func (s *store) RemoveDocument(ctx context.Context, r verification.RunRef, id string) error {

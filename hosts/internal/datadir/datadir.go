@@ -60,7 +60,8 @@ func (f Folder) Discard() {
 // what this process writes.
 func (f Folder) Check() error {
 	if _, err := os.Lstat(f.Restoring()); err == nil {
-		return fmt.Errorf("%s has a part of a backup, whose restore was interrupted or still goes on: if none goes on, remove the folder and restore the backup again", f)
+		return fmt.Errorf("%s has a part of a backup, whose restore was interrupted or still goes on: "+
+			"if none goes on, remove the folder and restore the backup again", f)
 	}
 	info, err := os.Stat(f.Journal())
 	if errors.Is(err, fs.ErrPermission) {

@@ -62,20 +62,6 @@ func Backup(ctx context.Context, folder datadir.Folder, o Options, to io.Writer)
 	return errors.Join(err, release())
 }
 
-// SaveBackup saves the moment of a backup of a folder, through the host that has it or else in the folder.
-func SaveBackup(ctx context.Context, folder datadir.Folder, o Options, at time.Time) error {
-	host, err := reach(ctx, folder, o, func() error {
-		if err := folder.Check(); err != nil {
-			return err
-		}
-		return Hold(folder, nil, Host{}).SaveBackup(ctx, at)
-	})
-	if err == nil && host != nil {
-		err = errors.Join(host.SaveBackup(ctx, at), host.Close())
-	}
-	return err
-}
-
 func backUp(ctx context.Context, folder datadir.Folder, files []journal.Part, m backup.Manifest, to io.Writer) error {
 	a := backup.NewWriter(to)
 	root, err := os.OpenRoot(string(folder))

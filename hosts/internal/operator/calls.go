@@ -166,16 +166,6 @@ func (c *Client) SaveSignOut(ctx context.Context, s pgadmin.SignOut) error {
 	return c.call(ctx, "SaveSignOut", nil, s)
 }
 
-// LastBackup implements Ports.
-func (c *Client) LastBackup(ctx context.Context) (time.Time, error) {
-	return one[time.Time](ctx, c, "LastBackup")
-}
-
-// SaveBackup implements Ports.
-func (c *Client) SaveBackup(ctx context.Context, at time.Time) error {
-	return c.call(ctx, "SaveBackup", nil, at)
-}
-
 // Health implements Ports.
 func (c *Client) Health(ctx context.Context, now time.Time) (pgadmin.Health, error) {
 	return one[pgadmin.Health](ctx, c, "Health", now)

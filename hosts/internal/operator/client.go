@@ -23,6 +23,7 @@ import (
 type Client struct {
 	store.Tables // over the Client itself
 	keyFile
+	backupFile
 
 	http http.Client
 }
@@ -32,7 +33,7 @@ const base = "http://operator"
 
 // newClient returns a client of the host that has a folder.
 func newClient(folder datadir.Folder) *Client {
-	c := &Client{keyFile: keyFile{folder}, http: http.Client{Transport: &http.Transport{
+	c := &Client{keyFile: keyFile{folder}, backupFile: backupFile{folder}, http: http.Client{Transport: &http.Transport{
 		DialContext:           func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, folder) },
 		MaxIdleConnsPerHost:   maxConnections,
 		MaxConnsPerHost:       maxConnections,

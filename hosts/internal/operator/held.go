@@ -19,6 +19,7 @@ import (
 type Held struct {
 	*journal.Store
 	keyFile
+	backupFile
 	ledger
 
 	folder datadir.Folder
@@ -35,7 +36,7 @@ type Host struct {
 
 // Hold returns the data of a folder. Close closes the journal.
 func Hold(folder datadir.Folder, j *journal.Store, host Host) *Held {
-	return &Held{Store: j, keyFile: keyFile{folder}, folder: folder, host: host, ledger: ledger{of: folder}}
+	return &Held{Store: j, keyFile: keyFile{folder}, backupFile: backupFile{folder}, folder: folder, host: host, ledger: ledger{of: folder}}
 }
 
 // Append implements Ports.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/verifyd/verifyd/hosts/internal/operator"
 	"github.com/verifyd/verifyd/hosts/internal/pgadmin"
 )
 
@@ -16,10 +17,10 @@ import (
 const backupTimeout = time.Second
 
 // backupGauge reads the moment of the last backup, and has the one of before while the store does not answer.
-func (h *host) backupGauge() prometheus.Collector {
-	read := pgadmin.Of(h.storage.database).LastBackup
-	if h.storage.database == nil {
-		read = h.operators.LastBackup
+func backupGauge(s *storage, operators *operator.Held) prometheus.Collector {
+	read := pgadmin.Of(s.database).LastBackup
+	if s.database == nil {
+		read = operators.LastBackup
 	}
 	var last atomic.Int64
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{

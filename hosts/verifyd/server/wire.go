@@ -326,7 +326,7 @@ func wire(ctx context.Context, s Settings, env *environment, added additions, st
 	}, func() float64 { return float64(h.engine.UnkeyedWorkflows()) }))
 	m.registry.MustRegister(h.ledgerGauges()...)
 	if h.storage.keeps() {
-		m.registry.MustRegister(h.backupGauge())
+		m.registry.MustRegister(backupGauge(h.storage, h.operators))
 	}
 	if len(h.lists.Names()) > 0 {
 		m.registry.MustRegister(rescreenGauges(h.engine, clk.Now), listGauges(h.lists))
