@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -81,7 +80,7 @@ func newBackedUp(t *testing.T) *backedUp {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer documents.Close()
+	defer func() { _ = documents.Close() }()
 	b.ledger = filepath.Join(b.blobs, ".erasures.jsonl")
 	keepRun(t, b.store, documents, blob.LedgerFile(b.ledger))
 	b.file = filepath.Join(t.TempDir(), "verifyd.tar.gz")
@@ -214,7 +213,7 @@ func TestABackupInABucketIsRestored(t *testing.T) {
 		t.Helper()
 		b, err := s3.New(s3.Options{
 			Endpoint: strings.TrimPrefix(server.URL, "https://"), Bucket: name, Region: "us-east-1", AccessKey: "access", SecretKey: "secret", Secure: true,
-			Transport: server.Client().Transport.(*http.Transport),
+			Transport: server.Client().Transport,
 		})
 		if err != nil {
 			t.Fatal(err)

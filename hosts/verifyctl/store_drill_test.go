@@ -326,9 +326,12 @@ func TestABackupIsRestored(t *testing.T) {
 					t.Errorf("the document of run %s: %v", id, err)
 				}
 			}
-			response, err := http.Get(d.API + link[strings.Index(link, "/journey/"):]) //nolint:noctx // of a test
-			if err != nil || response.StatusCode != http.StatusOK {
-				t.Errorf("the link of before: %v, %v", response, err)
+			response, err := http.Get(d.API + link[strings.Index(link, "/journey/"):])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _ = response.Body.Close(); response.StatusCode != http.StatusOK {
+				t.Errorf("the link of before: %d", response.StatusCode)
 			}
 		})
 	}

@@ -135,7 +135,7 @@ func (b backupFile) LastBackup(context.Context) (at time.Time, err error) {
 func (b backupFile) SaveBackup(_ context.Context, at time.Time) error {
 	raw, err := json.Marshal(at.UTC())
 	if err == nil {
-		err = os.WriteFile(b.of.LastBackup(), append(raw, '\n'), 0o644) //nolint:gosec // the host reads what root has written
+		err = os.WriteFile(b.of.LastBackup(), append(raw, '\n'), 0o644) // the host reads what root has written
 	}
 	return err
 }
