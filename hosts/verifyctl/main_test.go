@@ -215,7 +215,7 @@ func TestTheFileOfSettingsNamesTheFolder(t *testing.T) {
 	if _, got, _ := command(t, map[string]string{"VERIFYD_CONFIG": file, "VERIFYD_DATA_DIR": filepath.Join(folder, "other")}, "tenant", "list"); got == want {
 		t.Errorf("with a variable = %s, want the variable to come before the file", got)
 	}
-	if _, got, code := command(t, map[string]string{"VERIFYD_CONFIG": file + "l"}, "tenant", "list"); code != exitUsage || !strings.HasPrefix(got, "verifyctl: VERIFYD_CONFIG: open "+file) {
+	if _, got, code := command(t, map[string]string{"VERIFYD_CONFIG": file + "l"}, "tenant", "list"); code != exitUsage || !strings.HasPrefix(got, "verifyctl: --config (VERIFYD_CONFIG): open "+file) {
 		t.Errorf("without the file = %d %s, want its name", code, got)
 	}
 }

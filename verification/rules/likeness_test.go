@@ -40,8 +40,16 @@ func TestAHitIsComparedInNameAndBirthDate(t *testing.T) {
 // The closest is the first that a reviewer should look at, in the order of a list written by hand.
 func TestTheClosestHitIsFirst(t *testing.T) {
 	order := []rules.Likeness{
-		{Name: "alias", Born: "day"}, {Name: "same", Born: "month"}, {Name: "script", Born: "year"}, {Name: "same", Born: "unknown"}, {Name: "number", Born: "unlisted"},
-		{Name: "same", Born: "other"}, {Name: "same", Born: "apart", Years: 2}, {Name: "same", Born: "apart", Years: 13}, {Name: "alike", Born: "day"}, {Name: "alike", Born: "apart", Years: 1},
+		{Name: "alias", Born: "day"},
+		{Name: "same", Born: "month"},
+		{Name: "script", Born: "year"},
+		{Name: "same", Born: "unknown"},
+		{Name: "number", Born: "unlisted"},
+		{Name: "same", Born: "other"},
+		{Name: "same", Born: "apart", Years: 2},
+		{Name: "same", Born: "apart", Years: 13},
+		{Name: "alike", Born: "day"},
+		{Name: "alike", Born: "apart", Years: 1},
 	}
 	for i, a := range order {
 		for j, b := range order {
