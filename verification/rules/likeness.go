@@ -48,10 +48,10 @@ const (
 	BornSameDay   BornLikeness = "day"
 	bornSameMonth BornLikeness = "month"   // one of them has no day
 	bornSameYear  BornLikeness = "year"    // one of them has neither day nor month
+	bornOtherDay  BornLikeness = "other"   // in the same year
 	BornNotGiven  BornLikeness = "unknown" // the person has none
 	bornNotListed BornLikeness = "unlisted"
 	bornUnread    BornLikeness = "unread" // one of them is no date
-	bornOtherDay  BornLikeness = "other"  // in the same year
 	BornApart     BornLikeness = "apart"  // in other years
 )
 
@@ -101,7 +101,7 @@ func (l Likeness) rank() []int {
 		}
 		return 1
 	}
-	born := slices.Index([]BornLikeness{BornSameDay, bornSameMonth, bornSameYear, BornNotGiven, bornNotListed, bornUnread, "", bornOtherDay, BornApart}, l.Born)
+	born := slices.Index([]BornLikeness{BornSameDay, bornSameMonth, bornSameYear, bornOtherDay, BornNotGiven, bornNotListed, bornUnread, "", BornApart}, l.Born)
 	return []int{first(l.Close()), first(l.equal()), born, l.Years}
 }
 

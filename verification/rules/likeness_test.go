@@ -43,9 +43,10 @@ func TestTheClosestHitIsFirst(t *testing.T) {
 		{Name: "alias", Born: "day"},
 		{Name: "same", Born: "month"},
 		{Name: "script", Born: "year"},
+		{Name: "same", Born: "other"},
 		{Name: "same", Born: "unknown"},
 		{Name: "number", Born: "unlisted"},
-		{Name: "same", Born: "other"},
+
 		{Name: "same", Born: "apart", Years: 2},
 		{Name: "same", Born: "apart", Years: 13},
 		{Name: "alike", Born: "day"},
