@@ -66,7 +66,7 @@ func TestTheQueueSaysWhoWasRejectedBefore(t *testing.T) {
 	queue, run := "/queue", "/runs/"+string(now)
 	wants(t, p.get(queue), http.StatusOK, "Rejected before:</b> <bdi>acct-1</bdi>, same number, \u2068Forged document\u2069", "!secret notes")
 	wants(t, p.get(run), http.StatusOK, `Rejected before:</b> <a href="/console/runs/`+string(forged)+`"><bdi>acct-1</bdi></a>, same number, `,
-		`<a href="/console/runs/`+string(again)+`"><bdi>acct-7</bdi></a>, same reference</p>`, "!secret notes")
+		`<a href="/console/runs/`+string(again)+`"><bdi>acct-7</bdi></a>, same reference, by `+"\u2068A program\u2069, ", "!secret notes")
 	page := p.get(run).body
 	if before, why := strings.Index(page, "Rejected before:"), strings.Index(page, "Every account is reviewed."); before < 0 || before > why {
 		t.Errorf("the earlier rejection stands at %d, behind the reasons at %d", before, why)
@@ -139,7 +139,7 @@ func TestACheckOfEarlierRunsShowsThem(t *testing.T) {
 	d, forged, again, now := rejectedBefore(t)
 	p := d.as(reviewer(verification.RoleReviewer))
 	shown := []string{
-		`<a href="/console/runs/` + string(forged) + `"><bdi>acct-1</bdi></a> <bdi>Meera Iyer</bdi> <b class="small">` + "\u2068Forged document\u2069</b>",
+		`<a href="/console/runs/` + string(forged) + `"><bdi>acct-1</bdi></a> <bdi>Meera Iyer</bdi> <b class="small">` + "\u2068Forged document\u2069, by \u2068A program\u2069, ",
 		`<a href="/console/runs/` + string(again) + `"><bdi>acct-7</bdi></a> <bdi>Meera Iyer</bdi>`,
 	}
 	wants(t, p.get("/runs/"+string(now)), http.StatusOK, shown...)

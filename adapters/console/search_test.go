@@ -136,12 +136,13 @@ func TestTheRunPageShowsRelatedRuns(t *testing.T) {
 	d := serve(t, searching)
 	asha, ravi, _ := people(d)
 	p := d.as(reviewer(verification.RoleViewer))
-	wants(t, p.get("/runs/"+string(asha)), http.StatusOK, "Other runs that may be of this person", "rao-7", "same phone number", "Needs a verdict", "!case-2")
+	wants(t, p.get("/runs/"+string(asha)), http.StatusOK, "Other runs that may be of this person", "rao-7", "same phone number", "Needs a verdict", "!case-2",
+		`<a href="#related">1 run has only a phone number or mail address in common</a>`, "!Also in:")
 	wants(t, p.get("/runs/"+string(ravi)), http.StatusOK, "!Other runs that may be of this person")
 	d.Advance(time.Minute)
 	w := d.Apply(onboarding())
 	d.Start(w.ID, engine.StartRequest{ReferenceID: "case-2"})
-	wants(t, p.get("/runs/"+string(ravi)), http.StatusOK, "Other runs that may be of this person", "1 run<", "same reference", "In progress")
+	wants(t, p.get("/runs/"+string(ravi)), http.StatusOK, "Other runs that may be of this person", "1 run<", "same reference", "In progress", "Also in: <a href", "!in common")
 	stranger := reviewer(verification.RoleViewer)
 	stranger.Tenant = otherTenant
 	wants(t, d.as(stranger).get("/runs/"+string(asha)), http.StatusNotFound)

@@ -28,9 +28,13 @@ const (
 	SameMail      Relation = "mail"
 )
 
+// Weak reports whether families and offices share it.
+func (r Relation) Weak() bool { return r == SamePhone || r == SameMail }
+
 // RelatedRuns are the other runs of a tenant that have something in common with a run.
 type RelatedRuns struct {
-	Runs []RelatedRun // the newest 10, newest first
+	// Runs are at most 10: the rejected ones first, then those with the strongest relation, then the newest.
+	Runs []RelatedRun
 	// Total is how many there are. AtLeast says that there may be more than Total.
 	Total   int
 	AtLeast bool
@@ -89,14 +93,15 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 		}
 	}
 	slices.SortFunc(found.Runs, func(a, b RelatedRun) int {
+		if c := slices.Compare(a.rank(), b.rank()); c != 0 {
+			return c
+		}
 		if store.Newer(a.Summary, b.Summary) {
 			return -1
 		}
 		return 1
 	})
 	found.Total = max(found.Total, len(found.Runs))
-	// Each of the newest 10 runs of all lists is among the newest 11 of every list that has it,
-	// so nothing that it has in common is missing.
 	found.Runs = found.Runs[:min(len(found.Runs), maxRelated)]
 	for i, run := range found.Runs {
 		if run.Verdict != rules.DecisionReject {
@@ -107,6 +112,22 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 		}
 	}
 	return found, nil
+}
+
+// rank orders related runs for a reviewer.
+func (r RelatedRun) rank() []int {
+	strongest := len(strongestFirst())
+	for _, same := range r.Same {
+		strongest = min(strongest, slices.Index(strongestFirst(), same))
+	}
+	if r.Verdict == rules.DecisionReject {
+		return []int{0, strongest}
+	}
+	return []int{1, strongest}
+}
+
+func strongestFirst() []Relation {
+	return []Relation{SameReference, SameNumber, SamePerson, SamePhone, SameMail}
 }
 
 // add adds a run, unless it is the run itself.

@@ -225,7 +225,8 @@ type EarlierRun struct {
 	Workflow  verification.WorkflowID
 	EndedAt   time.Time // zero for a live run
 	Decision  rules.Decision
-	Outcome   string // empty for none
+	Outcome   string        // empty for none
+	Verdict   rules.Verdict // the newest
 	// Rejection is why a reviewer rejected the run. It is zero without a reason, and has only a Code if the workflow
 	// does not know the reason.
 	Rejection workflow.RejectReason
@@ -247,7 +248,7 @@ func (e *Engine) EarlierRun(ctx context.Context, t verification.TenantID, id ver
 	summary := s.run.Summary()
 	found := EarlierRun{
 		Reference: summary.ReferenceID, Subject: facts.SubjectOf(s.program, s.run).Name, Workflow: summary.Workflow,
-		EndedAt: summary.CompletedAt, Decision: summary.DecisionAt(e.now()), Outcome: summary.Outcome,
+		EndedAt: summary.CompletedAt, Decision: summary.DecisionAt(e.now()), Outcome: summary.Outcome, Verdict: s.run.Verdict,
 	}
 	if code := s.run.Verdict.Reason; code != "" && s.run.Verdict.Decision == rules.DecisionReject {
 		found.Rejection, _ = s.program.Version.Definition.RejectReason(code)

@@ -23,6 +23,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
+	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -312,11 +313,30 @@ func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
 	if diff := cmp.Diff(want, same); diff != "" || found.Total != 6 || found.AtLeast || found.Runs[0].ID != waiting {
 		t.Errorf("%d related runs, or more: %t, the first is %s (-want +got):\n%s", found.Total, found.AtLeast, found.Runs[0].ID, diff)
 	}
+	ids := func(found desk.RelatedRuns) (all []verification.RunID) {
+		for _, run := range found.Runs {
+			all = append(all, run.ID)
+		}
+		return all
+	}
+	if diff := cmp.Diff([]verification.RunID{waiting, again, number, person, phone, mail}, ids(found)); diff != "" {
+		t.Errorf("the strongest relation is not first (-want +got):\n%s", diff)
+	}
+	for range 12 { // newer, and with less in common
+		start("g", `{"given":"Meera","mail":"asha@example.com"}`)
+	}
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, person, rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "No."}, ""); err != nil {
+		t.Fatal(err)
+	}
+	found, _ = related(asha)
+	if diff := cmp.Diff([]verification.RunID{person, waiting, again, number, phone}, ids(found)[:5]); diff != "" {
+		t.Errorf("the rejected run, and then the strongest relation, is not first (-want +got):\n%s", diff)
+	}
 	for range 12 {
 		start("f", "")
 	}
-	if found, _ := related(asha); found.Total != 16 || !found.AtLeast || len(found.Runs) != 10 {
-		t.Errorf("%d of %d related runs, or more: %t; want 10 of at least 16", len(found.Runs), found.Total, found.AtLeast)
+	if found, _ := related(asha); found.Total != 26 || !found.AtLeast || len(found.Runs) != 10 {
+		t.Errorf("%d of %d related runs, or more: %t; want 10 of at least 26", len(found.Runs), found.Total, found.AtLeast)
 	}
 }
 

@@ -14,13 +14,16 @@ import (
 // addEarlier adds what the page says of other runs: of those that came with the run into the queue, and of those
 // that the data of its checks names.
 func (p *Pages) addEarlier(ctx context.Context, s shell.Session, rec desk.RunRecord, v *runView) error {
+	var before []queue.Earlier
+	unknown := false
 	if rec.Review != nil {
-		found, unknown := p.Desk.StillRejected(ctx, s.Tenant, rec.Review.Rejections, len(rec.Review.Rejections.Runs))
+		var found []desk.EarlierRun
+		found, unknown = p.Desk.StillRejected(ctx, s.Tenant, rec.Review.Rejections, len(rec.Review.Rejections.Runs))
 		for _, run := range found {
-			v.Verdict.Before = append(v.Verdict.Before, queue.EarlierOf(s, run))
+			before = append(before, queue.EarlierOf(s, run))
 		}
-		v.Verdict.Unknown = unknown
 	}
+	v.Past = pastOf(s, before, unknown, v.Related)
 	known := map[string]*queue.Earlier{}
 	for i := range v.cards {
 		if err := p.linkRuns(ctx, s, v.cards[i].Table.Fields, known); err != nil {

@@ -32,10 +32,6 @@ type verdictPanel struct {
 	Focus    string         // the field that has the focus; empty for none
 	Problems []fieldProblem
 
-	// Before are the rejected runs of the person or company; Unknown says that there may be others.
-	Before  []queue.Earlier
-	Unknown bool
-
 	Concerns []queue.Concern
 	Needed   bool // the run needs a verdict
 	Form     bool // the person may decide now

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
@@ -22,6 +24,7 @@ type relatedView struct {
 }
 
 type relatedRow struct {
+	Weak                     bool // it has only a phone number or a mail address in common
 	URL, Reference, Workflow string
 	Same                     string // what both runs have in common
 	Badge                    web.Badge
@@ -45,7 +48,7 @@ func (p *Pages) relatedView(r *http.Request, s shell.Session, rec desk.RunRecord
 	v := &relatedView{Count: s.Count(key, found.Total)}
 	names := map[verification.WorkflowID]string{}
 	for _, run := range found.Runs {
-		row := relatedRow{URL: s.Base + "/runs/" + string(run.ID), Reference: run.ReferenceID, StartedAt: s.At(run.StartedAt)}
+		row := relatedRow{Weak: !slices.ContainsFunc(run.Same, func(r desk.Relation) bool { return !r.Weak() }), URL: s.Base + "/runs/" + string(run.ID), Reference: run.ReferenceID, StartedAt: s.At(run.StartedAt)}
 		if row.Workflow, err = p.shell.WorkflowName(r, s, names, run.Workflow); err != nil {
 			return nil, err
 		}
@@ -64,4 +67,38 @@ func (p *Pages) relatedView(r *http.Request, s shell.Session, rec desk.RunRecord
 		v.Rows = append(v.Rows, row)
 	}
 	return v, nil
+}
+
+// pastView is what the head of the page says of other runs of the person or company.
+type pastView struct {
+	Before  []queue.Earlier // that were rejected
+	Unknown bool            // earlier rejections were not looked up, or not all of them
+	Others  []relatedRow    // that have more than a phone number or a mail address in common
+	Weak    string          // counts those that have no more in common; empty for none
+}
+
+// maxPast is how many other runs the head of the page names.
+const maxPast = 4
+
+// pastOf returns what the head of the page says; nil for nothing.
+func pastOf(s shell.Session, before []queue.Earlier, unknown bool, related *relatedView) *pastView {
+	v := pastView{Before: before, Unknown: unknown}
+	weak := 0
+	if related != nil {
+		for _, row := range related.Rows {
+			switch {
+			case row.Weak:
+				weak++
+			case len(v.Others) < maxPast && !slices.ContainsFunc(before, func(e queue.Earlier) bool { return e.URL == row.URL }):
+				v.Others = append(v.Others, row)
+			}
+		}
+	}
+	if weak > 0 {
+		v.Weak = s.Count("related.weak", weak)
+	}
+	if len(v.Before) == 0 && !unknown && len(v.Others) == 0 && weak == 0 {
+		return nil
+	}
+	return &v
 }

@@ -80,6 +80,7 @@ type runView struct {
 	Graph     *shell.Graph // with the path of the run
 	Timeline  []timelineLine
 	Related   *relatedView // nil for none
+	Past      *pastView    // nil for none
 	PDF       string       // the URL of the printed report; empty while the run is live
 	Lacking   string       // why the report for the file was not printed; empty for none
 	Signed    bool         // the printed report has a signature, at its URL and .jws
