@@ -48,7 +48,8 @@ func (p *Pages) relatedView(r *http.Request, s shell.Session, rec desk.RunRecord
 	v := &relatedView{Count: s.Count(key, found.Total)}
 	names := map[verification.WorkflowID]string{}
 	for _, run := range found.Runs {
-		row := relatedRow{Weak: !slices.ContainsFunc(run.Same, func(r desk.Relation) bool { return !r.Weak() }), URL: s.Base + "/runs/" + string(run.ID), Reference: run.ReferenceID, StartedAt: s.At(run.StartedAt)}
+		strong := slices.ContainsFunc(run.Same, func(r desk.Relation) bool { return !r.Weak() })
+		row := relatedRow{Weak: !strong, URL: s.Base + "/runs/" + string(run.ID), Reference: run.ReferenceID, StartedAt: s.At(run.StartedAt)}
 		if row.Workflow, err = p.shell.WorkflowName(r, s, names, run.Workflow); err != nil {
 			return nil, err
 		}
