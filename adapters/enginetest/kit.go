@@ -33,7 +33,7 @@ const Tenant verification.TenantID = "00000000-0000-7000-8000-0000000000aa"
 func Began() time.Time { return time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC) }
 
 // timeout bounds how long a call waits for the engine to become idle.
-const timeout = 30 * time.Second
+const timeout = 2 * time.Minute
 
 // Kit is an engine under test with its ports. Its methods fail the test on an error;
 // to test for errors, call the methods of Engine.

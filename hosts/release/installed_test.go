@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -309,31 +310,43 @@ func (c *container) configure(data string, args ...string) {
 	if err = errors.Join(err, json.Unmarshal(text, &config)); err != nil {
 		c.t.Fatal(err)
 	}
-	process, linux := config["process"].(map[string]any), config["linux"].(map[string]any)
-	if who := process["user"].(map[string]any); who["uid"] != float64(user) {
+	process, linux := object(c.t, config["process"]), object(c.t, config["linux"])
+	if who := object(c.t, process["user"]); who["uid"] != float64(user) {
 		c.t.Errorf("the image runs as %v", who)
 	}
 	process["terminal"], process["args"] = false, args
-	process["env"] = append(process["env"].([]any), "VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0")
-	config["root"].(map[string]any)["readonly"] = true
-	var kept []any
-	for _, m := range config["mounts"].([]any) {
-		if m.(map[string]any)["destination"] != "/var/lib/verifyd" {
-			kept = append(kept, m)
-		}
+	process["env"] = append(list(c.t, process["env"]), "VERIFYD_ADDR=127.0.0.1:0", "VERIFYD_ADMIN_ADDR=127.0.0.1:0")
+	object(c.t, config["root"])["readonly"] = true
+	without := func(all any, field string, value any) []any {
+		return slices.DeleteFunc(list(c.t, all), func(one any) bool { return object(c.t, one)[field] == value })
 	}
-	config["mounts"] = append(kept, map[string]any{"destination": "/var/lib/verifyd", "type": "bind", "source": data, "options": []string{"rbind", "rw"}})
-	kept = nil
-	for _, n := range linux["namespaces"].([]any) {
-		if n.(map[string]any)["type"] != "network" {
-			kept = append(kept, n)
-		}
-	}
-	linux["namespaces"], linux["resources"] = kept, map[string]any{"memory": map[string]any{"limit": memory, "swap": memory}}
+	config["mounts"] = append(without(config["mounts"], "destination", "/var/lib/verifyd"),
+		map[string]any{"destination": "/var/lib/verifyd", "type": "bind", "source": data, "options": []string{"rbind", "rw"}})
+	linux["namespaces"] = without(linux["namespaces"], "type", "network")
+	linux["resources"] = map[string]any{"memory": map[string]any{"limit": memory, "swap": memory}}
 	if text, err = json.Marshal(config); err != nil {
 		c.t.Fatal(err)
 	}
 	write(c.t, file, text, 0o600)
+}
+
+// object and list return a value of the configuration.
+func object(t *testing.T, value any) map[string]any {
+	t.Helper()
+	m, ok := value.(map[string]any)
+	if !ok {
+		t.Fatalf("the configuration has %v, want an object", value)
+	}
+	return m
+}
+
+func list(t *testing.T, value any) []any {
+	t.Helper()
+	all, ok := value.([]any)
+	if !ok {
+		t.Fatalf("the configuration has %v, want a list", value)
+	}
+	return all
 }
 
 // keepsToItsMemory checks that the running container has the limit, and logs what it needed at most.

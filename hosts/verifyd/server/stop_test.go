@@ -116,7 +116,7 @@ func TestARollingRestartFailsNoRequest(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusBadGateway)
 	}
-	start := func() *served { return serveHost(t, map[string]string{"VERIFYD_SHUTDOWN_DELAY": "500ms"}) }
+	start := func() *served { return serveHost(t, map[string]string{"VERIFYD_SHUTDOWN_DELAY": "2s"}) }
 	for i := range b.hosts {
 		b.hosts[i].Store(start())
 		b.ready[i].Store(true)
