@@ -229,7 +229,11 @@ func TestCloseSavesWhatFailedMeanwhile(t *testing.T) {
 		if _, err := k.Engine.Run(asAccount(t), enginetest.Tenant, run.ID); err != nil {
 			t.Fatal(err)
 		}
-		go k.Advance(time.Second)
+		ctx, cancel := context.WithCancel(t.Context())
+		var advance sync.WaitGroup
+		defer advance.Wait()
+		defer cancel() // the engine may close before the clock sees that it is idle
+		advance.Go(func() { _ = k.Clock.Advance(ctx, time.Second) })
 		synctest.Wait()
 		closed := beginClose(t, k)
 		synctest.Wait()
