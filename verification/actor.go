@@ -22,6 +22,8 @@ type Actor struct {
 	ID string `json:"id,omitempty"`
 	// Name is what others see; empty if it is the ID.
 	Name string `json:"name,omitempty"`
+	// Role is the role of a person in the console at that time; empty if it is not known.
+	Role Role `json:"role,omitempty"`
 }
 
 // ReviewerActor returns the actor of a reviewer.

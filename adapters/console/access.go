@@ -104,6 +104,7 @@ func (c *console) table() []route {
 		{post, "/runs/search", viewer, c.queue.SearchRuns},
 		{post, "/runs/redact", admin, c.queue.RedactRuns},
 		{get, "/audit", auditor, c.audit.Show},
+		{post, "/audit/search", auditor, c.audit.Search},
 		{get, "/audit.ndjson", auditor, c.audit.Export},
 		{get, "/workflows", viewer, c.workflows.List},
 		{get, "/workflows/{workflow}", viewer, c.workflows.Show},
@@ -130,7 +131,7 @@ func (c *console) guard(row route) http.HandlerFunc {
 		err := c.admit(w, r, row, &s)
 		if err == nil {
 			if s.SignedIn() {
-				r = r.WithContext(verification.WithActor(r.Context(), verification.ReviewerActor(s.Person())))
+				r = r.WithContext(verification.WithActor(r.Context(), s.Actor()))
 			}
 			err = row.handle(w, r, s)
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,30 +54,35 @@ func TestTheAuditPageListsAndFilters(t *testing.T) {
 	d := serve(t)
 	d.someTrail()
 	day := d.Clock.Now().UTC().Format(time.DateOnly)
-	all := []string{"Searched for a person", "Gave a verdict", "412 times on " + day, "Changed an account", "Removed personal data", "of.a.later.version"}
+	changes := []string{"Gave a verdict", "Changed an account", "Removed personal data", "of.a.later.version"}
+	all := append(changes, "Searched for a person", "412 times on "+day)
 	for _, role := range []verification.Role{verification.RoleAuditor, verification.RoleAdmin} {
 		p := d.as(reviewer(role))
 		wants(t, p.get("/queue"), http.StatusOK, `href="/console/audit"`)
-		page := p.get("/audit")
-		wants(t, page, http.StatusOK, append(all, "3f2a9c0b77aa01de", "approve", "service account", "operator", `href="/console/runs/`+string(trailRun)+`"`, "!<canary-1>", "!Newest", "!Older")...)
+		wants(t, p.get("/audit"), http.StatusOK, append(changes, "!412 times", "!3f2a9c0b77aa01de", "deleted run", `href="/console/audit?all=1"`)...)
+		page := p.get("/audit?all=1")
+		wants(t, page, http.StatusOK, append(all, "3f2a9c0b77aa01de", "Approved", "service account", "operator", `title="`+string(trailRun)+`"`, `!href="/console/runs/`+string(trailRun)+`"`, "!<canary-1>", "!Newest", "!Older")...)
 		if first, last := strings.Index(page.body, "of.a.later.version"), strings.Index(page.body, "Searched for a person</span>"); first > last {
 			t.Error("the newest entry is not the first")
 		}
 	}
 	p := d.as(reviewer(verification.RoleAuditor))
 	for query, want := range map[string][]string{
-		"who=acme-backend":        {"412 times", "!3f2a9c0b77aa01de"},
-		"action=verdict.given":    {">approve<", "!412 times"},
-		"run=" + string(trailRun): {">approve<", "412 times", "!3f2a9c0b77aa01de"},
-		"from=" + day:             {">approve<", "412 times"},
-		"until=" + day:            {">approve<", "412 times"},
-		"from=2099-01-01":         {"No entry matches"},
-		"until=2001-01-01":        {"No entry matches"},
-		"who=x&run=&from=":        {"No entry matches", `href="/console/audit.ndjson?who=x"`},
+		"all=1&who=acme-backend":          {"412 times", "!3f2a9c0b77aa01de"},
+		"who=acme-backend":                {"No entry matches"},
+		"action=verdict.given":            {">Approved<", "!412 times"},
+		"action=run.read":                 {"412 times", "!>Approved<"},
+		"all=1&about=" + string(trailRun): {">Approved<", "412 times", "!3f2a9c0b77aa01de"},
+		"all=1&about=nothing-begins-so":   {"No entry matches"},
+		"all=1&from=" + day:               {">Approved<", "412 times"},
+		"all=1&until=" + day:              {">Approved<", "412 times"},
+		"from=2099-01-01":                 {"No entry matches"},
+		"until=2001-01-01":                {"No entry matches"},
+		"who=x&about=&from=":              {"No entry matches", `href="/console/audit.ndjson?who=x"`},
 	} {
 		wants(t, p.get("/audit?"+query), http.StatusOK, want...)
 	}
-	for query, want := range map[string]string{"run=x": "Give the ID of a run.", "from=yesterday": "Give a day such as", "until=2026-13-01": "Give a day such as"} {
+	for query, want := range map[string]string{"from=yesterday": "Give a day such as", "until=2026-13-01": "Give a day such as"} {
 		wants(t, p.get("/audit?"+query), http.StatusBadRequest, want, `aria-invalid="true"`, "!412 times")
 		wants(t, p.get("/audit.ndjson?"+query), http.StatusBadRequest)
 	}
@@ -129,9 +136,9 @@ func TestTheAuditPageLooksRight(t *testing.T) {
 	d := serve(t)
 	d.someTrail()
 	tab := d.tab(reviewer(verification.RoleAuditor), browser.Options{Wide: true})
-	d.inspectAll(tab, "audit", "/audit", nil)
+	d.inspectAll(tab, "audit", "/audit?all=1", nil)
 	d.inspectAll(tab, "audit-none", "/audit?who=nobody", nil)
-	d.inspectAll(tab, "audit-bad", "/audit?run=x", nil)
+	d.inspectAll(tab, "audit-bad", "/audit?from=x", nil)
 }
 
 func TestEachActionOfTheAuditTrailHasItsWords(t *testing.T) {
@@ -141,10 +148,101 @@ func TestEachActionOfTheAuditTrailHasItsWords(t *testing.T) {
 		entries = append(entries, store.AuditEntry{Actor: verification.Actor{Kind: verification.ActorSystem}, Action: a, Run: trailRun})
 	}
 	d.trail(entries...)
-	page := d.as(reviewer(verification.RoleAuditor)).get("/audit").body
+	page := d.as(reviewer(verification.RoleAuditor)).get("/audit?all=1").body
 	for _, a := range store.AuditActions() {
 		if _, table, _ := strings.Cut(page, "<tbody"); strings.Contains(table, ">"+string(a)+"<") {
 			t.Errorf("the page shows %s in place of words", a)
 		}
+	}
+}
+
+func TestReadsOfARunAreOneRowBetweenDecisions(t *testing.T) {
+	d := serve(t)
+	run := d.begin(d.Apply(waiting("Limit", "")), "case-1")
+	asha := d.as(reviewerCalled("asha"))
+	read := func(n int) {
+		for range n {
+			wants(t, asha.get("/runs/"+string(run)), http.StatusOK)
+			d.Advance(2 * time.Minute)
+		}
+	}
+	read(6)
+	wants(t, asha.post("/runs/"+string(run)+"/verdict", append(verdictForm(t, asha.get("/runs/"+string(run))), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)
+	read(1)
+	d.trail(store.AuditEntry{Actor: verification.Actor{Kind: verification.ActorReviewer, ID: "asha", Name: "asha", Role: verification.RoleReviewer}, Action: store.AuditReportPrinted, Run: run})
+	auditor := d.as(reviewer(verification.RoleAuditor))
+	if got, want := lines(t, auditor.get("/audit?all=1"), "content", "</table>"), "asha reviewer"; !strings.Contains(got, want) {
+		t.Errorf("the page is %s, want %q", got, want)
+	}
+	wants(t, auditor.get("/audit?all=1"), http.StatusOK, "Read the run 6 times", "Gave a verdict", ">Approved<", ">Seen.<", "Read the data of the run 2 times", "Printed the report 1 time", "case-1")
+	page := auditor.get("/audit")
+	wants(t, page, http.StatusOK, "Gave a verdict", "!6 times", "case-1")
+	if !regexp.MustCompile(`>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d<`).MatchString(page.body) {
+		t.Error("the time has no seconds")
+	}
+}
+
+// Many reads of many runs fill pages without a gap: each entry is in one row of one page.
+func TestFoldedPagesHaveEachEntryOnce(t *testing.T) {
+	d := serve(t)
+	var entries []store.AuditEntry
+	for n := range 900 {
+		e := store.AuditEntry{Actor: verification.Actor{Kind: verification.ActorReviewer, ID: fmt.Sprint("asha-", n%3)}, Action: store.AuditRunRead}
+		if e.Run = verification.RunID(fmt.Sprintf("e0000000-0000-7000-8000-%012d", n%7)); n%60 == 59 {
+			e.Action, e.Run = store.AuditTenantSaved, ""
+		}
+		entries = append(entries, e)
+	}
+	d.trail(entries...)
+	p, at, total := d.as(reviewer(verification.RoleAuditor)), "/audit?all=1", 0
+	for pages := 0; at != ""; pages++ {
+		if pages > 30 {
+			t.Fatal("the list does not end")
+		}
+		page := p.get(at)
+		total += strings.Count(page.body, "Changed the tenant</span>") + strings.Count(page.body, "<span>Read a run</span>")
+		for _, times := range regexp.MustCompile(`Read the run (\d+) times`).FindAllStringSubmatch(page.body, -1) {
+			n, err := strconv.Atoi(times[1])
+			if total += n; err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, rest, _ := strings.Cut(page.body, `rel="next" href="/console`)
+		next, _, _ := strings.Cut(rest, `"`)
+		at = strings.ReplaceAll(next, "&amp;", "&")
+	}
+	if total != 900 {
+		t.Errorf("the pages have %d entries, want 900", total)
+	}
+}
+
+// Who cleared an entry, when and why is in the trail as long as the run has it.
+func TestTheTrailSaysWhoClearedAnEntryUntilTheRunIsRedacted(t *testing.T) {
+	d := serve(t)
+	run := d.watched("case-1")
+	page, asha := "/runs/"+string(run), d.as(reviewerCalled("asha"))
+	forms := hitForms(t, asha.get(page))
+	for i, match := range []string{"other", "unsure", "other"} {
+		wants(t, asha.post(page+"/hits", append(forms[i][1:], "match", match, "reason", "He was born later. "+canary(9))...), http.StatusSeeOther)
+	}
+	auditor, admin := d.as(reviewer(verification.RoleAuditor)), d.as(reviewer(verification.RoleAdmin))
+	const said = "Another person: \u2068ZAMOYSKOV, Viktor Aleksandrovich\u2069, on the list \u2068fictional\u2069"
+	for _, query := range []string{"action=hit.decided", "about=case-1", "about=" + string(run), ""} {
+		wants(t, auditor.get("/audit?"+query), http.StatusOK, said, "Not sure: \u2068", "He was born later.", "!<canary-9>", "asha", `title="`+string(run)+`"`, ">case-1<")
+	}
+	eve := reviewer(verification.RoleAuditor)
+	eve.Tenant = otherTenant
+	wants(t, d.as(eve).get("/audit?about="+string(run)), http.StatusOK, "!Zamoisky", "!case-1<", "No entry matches")
+
+	wants(t, asha.post(page+"/verdict", append(verdictForm(t, asha.get(page)), "decision", "approve", "notes", "Fine.")...), http.StatusSeeOther)
+	wants(t, admin.post(page+"/restrict", "notes", "A dispute."), http.StatusSeeOther)
+	wants(t, auditor.get("/audit"), http.StatusOK, said, "A dispute.", "case-1")
+	hidden := []string{"an entry that is not shown", "!Zamoisky", "!ZAMOYSKOV", "!He was born later.", "!case-1"}
+	wants(t, admin.get("/audit"), http.StatusOK, append(hidden, "A dispute.")...)
+	wants(t, admin.post(page+"/restrict/end", "notes", "Settled."), http.StatusSeeOther)
+	wants(t, admin.get("/audit"), http.StatusOK, said)
+	wants(t, admin.post(page+"/redact"), http.StatusSeeOther)
+	for _, who := range []*person{auditor, admin} {
+		wants(t, who.get("/audit"), http.StatusOK, append(hidden, "!Fine.", "Another person:", "asha", "Removed personal data")...)
 	}
 }

@@ -26,6 +26,7 @@ type auditRow struct {
 	ActorKind verification.ActorKind
 	ActorID   string
 	ActorName string
+	ActorRole verification.Role
 	Action    store.AuditAction
 	RunID     verification.RunID
 	Document  string
@@ -36,7 +37,7 @@ type auditRow struct {
 
 func (r auditRow) entry() store.AuditEntry {
 	return store.AuditEntry{
-		Tenant: r.TenantID, ID: r.ID, At: r.At.UTC(), LastAt: utc(r.LastAt.Time), Actor: verification.Actor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName},
+		Tenant: r.TenantID, ID: r.ID, At: r.At.UTC(), LastAt: utc(r.LastAt.Time), Actor: verification.Actor{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Role: r.ActorRole},
 		Action: r.Action, Run: r.RunID, Document: r.Document, Subject: r.Subject, Detail: r.Detail, Count: r.Count,
 	}
 }
@@ -44,17 +45,17 @@ func (r auditRow) entry() store.AuditEntry {
 // newAuditRow returns the row of an entry, or an error when the database cannot store one of its texts.
 func newAuditRow(e store.AuditEntry) (auditRow, error) {
 	r := auditRow{
-		TenantID: e.Tenant, ID: e.ID, At: e.At, LastAt: orNull(e.LastAt), ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, ActorName: e.Actor.Name,
+		TenantID: e.Tenant, ID: e.ID, At: e.At, LastAt: orNull(e.LastAt), ActorKind: e.Actor.Kind, ActorID: e.Actor.ID, ActorName: e.Actor.Name, ActorRole: e.Actor.Role,
 		Action: e.Action, RunID: e.Run, Document: e.Document, Subject: e.Subject, Detail: e.Detail, Count: e.Count,
 	}
-	if !storable(e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail) {
+	if !storable(e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Actor.Role), string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail) {
 		return r, notStorable("audit entry")
 	}
 	return r, nil
 }
 
 const (
-	auditColumns = "tenant_id, id, at, actor_kind, actor_id, actor_name, action, run_id, document, subject, detail, count, last_at"
+	auditColumns = "tenant_id, id, at, actor_kind, actor_id, actor_name, actor_role, action, run_id, document, subject, detail, count, last_at"
 
 	// insertAudit inserts entries, see auditArgs, or adds to the counts of those that there are. %s holds for the
 	// entry of an append that was not refused.
@@ -62,7 +63,7 @@ const (
 INSERT INTO verifyd.audit_entries AS a (` + auditColumns + `)
 SELECT ` + auditColumns + `
 FROM unnest($1::uuid[], $2::int[], $3::uuid[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-    $11::text[], $12::text[], $13::text[], $14::bigint[], $15::timestamptz[]) AS i (of_run, seq, ` + auditColumns + `)
+    $11::text[], $12::text[], $13::text[], $14::text[], $15::bigint[], $16::timestamptz[]) AS i (of_run, seq, ` + auditColumns + `)
 WHERE %s
 ON CONFLICT (tenant_id, id) DO UPDATE SET count = a.count + excluded.count, at = least(a.at, excluded.at),
     last_at = greatest(a.last_at, excluded.last_at)` // neither minds a null
@@ -82,7 +83,7 @@ func auditArgs(group ...*pendingAppend) ([]any, error) {
 	var times []time.Time
 	var last []pgtype.Timestamptz
 	var counts []int64
-	var texts [9][]string
+	var texts [10][]string
 	for _, p := range group {
 		for _, e := range p.commit.Audit {
 			if _, err := newAuditRow(e); err != nil {
@@ -95,7 +96,7 @@ func auditArgs(group ...*pendingAppend) ([]any, error) {
 			runs, seqs, tenants = append(runs, p.run), append(seqs, p.seq), append(tenants, t)
 			times, last, counts = append(times, e.At), append(last, orNull(e.LastAt)), append(counts, int64(e.Count))
 			for i, text := range []string{
-				e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail,
+				e.ID, string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, string(e.Actor.Role), string(e.Action), string(e.Run), e.Document, e.Subject, e.Detail,
 			} {
 				texts[i] = append(texts[i], text)
 			}
@@ -135,6 +136,9 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 	}
 	if q.Run != "" {
 		selected = selected.Where("run_id <> ''")
+	}
+	if q.Changes {
+		selected = selected.Where("action NOT IN (?)", bun.List(store.AuditReads())) // as the index says
 	}
 	if !q.From.IsZero() {
 		selected = selected.Where("(id >= ? AND last_at IS NULL OR last_at >= ?)", store.AuditID(q.From, ""), q.From)

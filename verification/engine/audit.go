@@ -8,7 +8,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -36,7 +35,7 @@ func auditOf(ctx context.Context, ref verification.RunRef, seq int, events []rul
 		e := store.AuditEntry{Action: store.AuditAction(about.Audit), Detail: about.Detail}
 		// The id has no randomness, so that an append that is sent again adds no second entry.
 		e.Tenant, e.Run, e.At = ref.Tenant, ref.Run, event.At
-		e.ID = store.AuditID(e.At, fmt.Sprintf("%s-%06d", ref.Run, seq+i))
+		e.ID = store.AuditEventID(e.At, ref.Run, seq+i)
 		e.Actor = actorOf(ctx, about.By)
 		all = append(all, e)
 	}

@@ -5,6 +5,8 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -119,6 +121,22 @@ func (e AuditEntry) CanWait() bool {
 	return e.Action != AuditReadsLost && e.Action.Reads() && (e.Run != "" || e.Count == 0)
 }
 
+// AuditEventID returns the id of the entry about an event: the one with this position in the history of a run, from 0.
+func AuditEventID(at time.Time, run verification.RunID, position int) string {
+	return AuditID(at, fmt.Sprintf("%s-%06d", run, position))
+}
+
+// Event returns the position of the event that the entry is about in the history of its run, from 0; -1 if it is about
+// no event.
+func (e AuditEntry) Event() int {
+	_, position, _ := strings.Cut(e.ID, "-"+string(e.Run)+"-")
+	n, err := strconv.Atoi(position)
+	if e.Run == "" || err != nil {
+		return -1
+	}
+	return n
+}
+
 // AuditID returns the id of an entry. Ids are ordered by time, byte by byte; unique tells entries of the same
 // time apart. Without it, the id comes before all others of its time.
 func AuditID(at time.Time, unique string) string {
@@ -137,6 +155,8 @@ type AuditQuery struct {
 	Actor  string // Actor.ID
 	Action AuditAction
 	Run    verification.RunID
+	// Changes leaves out what only reads, see AuditAction.Reads.
+	Changes bool
 	// From selects entries of this time or later, and Until earlier ones. A count is selected if any of its times
 	// may be.
 	From, Until time.Time
@@ -153,6 +173,6 @@ func (q AuditQuery) Validate() error {
 // Matches reports whether the query selects an entry of the tenant, whatever its limit is.
 func (q AuditQuery) Matches(e AuditEntry) bool {
 	return (q.Before == "" || e.ID < q.Before) && (q.Actor == "" || e.Actor.ID == q.Actor) &&
-		(q.Action == "" || e.Action == q.Action) && (q.Run == "" || e.Run == q.Run) &&
+		(q.Action == "" || e.Action == q.Action) && (q.Run == "" || e.Run == q.Run) && !(q.Changes && e.Action.Reads()) &&
 		(q.From.IsZero() || !e.Last().Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }

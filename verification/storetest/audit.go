@@ -38,7 +38,7 @@ func entry(tenant verification.TenantID, n int) store.AuditEntry {
 	at := instant(time.Duration(n)*time.Minute + tick)
 	return store.AuditEntry{
 		Tenant: tenant, ID: store.AuditID(at, fmt.Sprint(n)), At: at,
-		Actor:  verification.Actor{Kind: verification.ActorReviewer, ID: fmt.Sprint("asha ", n%2), Name: "Asha " + oddText},
+		Actor:  verification.Actor{Kind: verification.ActorReviewer, ID: fmt.Sprint("asha ", n%2), Name: "Asha " + oddText, Role: verification.RoleReviewer},
 		Action: someActions()[n%3], Run: runID(n % 4), Document: "front " + oddText, Subject: "subject", Detail: "detail",
 	}
 }
@@ -125,6 +125,8 @@ func entriesByFilter(t *trial) {
 		{Actor: "asha"},
 		{Action: someActions()[1]},
 		{Run: runID(3)},
+		{Changes: true},
+		{Changes: true, Run: runID(1), Limit: 2},
 		{From: from},
 		{Until: until},
 		{From: from, Until: until},

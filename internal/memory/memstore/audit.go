@@ -118,7 +118,7 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 		newest = until
 	}
 	early := func(b AuditBlock) bool { return b.Newest.Before(q.From) }
-	for e, err := range s.entries(ctx, t, newest, true, early) {
+	for e, err := range s.entries(ctx, t, newest, true, q.Changes, early) {
 		if err != nil {
 			return nil, err
 		}
@@ -135,9 +135,10 @@ func (s *Store) AuditEntries(ctx context.Context, t verification.TenantID, q sto
 // maxMoved bounds how often a block is looked for again because it was moved.
 const maxMoved = 5
 
-// entries yields the entries of a tenant as auditTrail.entries does, also while blocks are moved.
+// entries yields the entries of a tenant as auditTrail.entries does, also while blocks are moved; with changes, those
+// that do more than read.
 func (s *Store) entries(
-	ctx context.Context, t verification.TenantID, high string, descending bool, skip func(AuditBlock) bool,
+	ctx context.Context, t verification.TenantID, high string, descending, changes bool, skip func(AuditBlock) bool,
 ) iter.Seq2[store.AuditEntry, error] {
 	return func(yield func(store.AuditEntry, error) bool) {
 		low := ""
@@ -146,6 +147,9 @@ func (s *Store) entries(
 			if err != nil {
 				yield(store.AuditEntry{}, err)
 				return
+			}
+			if changes {
+				reads = (*auditTrail)(nil).copy()
 			}
 			again := false
 			for e, err := range merged(reads.entries(low, high, descending, skip), others.entries(low, high, descending, skip), descending) {
@@ -178,7 +182,7 @@ func (s *Store) auditRecords(ctx context.Context) records {
 		}
 		s.audit.mu.RUnlock()
 		for _, t := range slices.Sorted(maps.Keys(tenants)) {
-			for e, err := range s.entries(ctx, t, "", false, nil) {
+			for e, err := range s.entries(ctx, t, "", false, false, nil) {
 				if !yield(store.AuditRecord{Entry: e}, err) || err != nil {
 					return
 				}

@@ -3,6 +3,7 @@ package audit
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"embed"
 	"encoding/json"
@@ -24,20 +25,23 @@ var files embed.FS
 // Pages has the handlers.
 type Pages struct {
 	shell *shell.Shell
-	trail store.AuditStore
+	trail store.Store
 	now   func() time.Time
 }
 
 // New adds the page to a shell.
-func New(sh *shell.Shell, trail store.AuditStore, now func() time.Time) (*Pages, error) {
+func New(sh *shell.Shell, trail store.Store, now func() time.Time) (*Pages, error) {
 	return &Pages{sh, trail, now}, sh.AddPages(files)
 }
 
 // view is the data of the page audit.
 type view struct {
 	Filter   filter
+	Tabs     []shell.Choice // decisions and changes, or reads as well; the values are URLs
 	Actions  []shell.Choice
 	Problems *web.Summary
+	People   bool   // runs are also found by the words of a person
+	Cut      string // that more runs match than are shown; empty if all are
 	Rows     []row
 	Download string // the URL of the filtered list as NDJSON
 	Pager    *web.Pager
@@ -46,40 +50,47 @@ type view struct {
 
 // filter is the form above the list as it was sent.
 type filter struct {
-	Who, Action, Run, From, Until string
-	bad                           []string // the fields that cannot be read
+	Who, Action, From, Until string
+	About                    string   // a reference or the id of a run
+	Words                    string   // the keys of the words of a person, see shell.WordsField
+	All                      bool     // reads as well
+	bad                      []string // the fields that cannot be read
 }
 
 // Bad reports whether a field cannot be read.
 func (f filter) Bad(field string) bool { return slices.Contains(f.bad, field) }
 
-// More reports whether anything but Who is filtered by.
-func (f filter) More() bool { return f.Action+f.Run+f.From+f.Until != "" }
+// More reports whether anything is filtered by that is not always in sight.
+func (f filter) More() bool { return f.Who+f.From+f.Until != "" }
 
 // Set reports whether anything is filtered by.
-func (f filter) Set() bool { return f.Who != "" || f.More() }
+func (f filter) Set() bool { return f.About+f.Words+f.Action != "" || f.More() }
 
-// row is an entry of the trail.
-type row struct {
-	At          shell.Instant
-	Who, Kind   string // Kind says in words who it was
-	WhoURL      string // of the entries of the same actor
-	What        string
-	Details     []string
-	Run, RunURL string // empty for an entry about no run
-}
-
-// readFilter reads a query. A field that cannot be read is in f.bad.
-func readFilter(v url.Values, s shell.Session) (f filter, q store.AuditQuery) {
-	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
-	f = filter{Who: get("who"), Action: get("action"), Run: get("run"), From: get("from"), Until: get("until")}
-	q = store.AuditQuery{Actor: f.Who, Action: store.AuditAction(f.Action), Before: v.Get("before"), Limit: store.DefaultLimit}
-	if f.Run != "" {
-		var err error
-		if q.Run, err = verification.ParseRunID(f.Run); err != nil {
-			f.bad = append(f.bad, "run")
+// with returns the path of a page with the filter, and the page of the list before an entry.
+func (f filter) with(path, before string) string {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"who": f.Who, "action": f.Action, "about": f.About, shell.WordsField: f.Words, "from": f.From, "until": f.Until, "before": before,
+		"all": map[bool]string{true: "1"}[f.All],
+	} {
+		if value != "" {
+			query.Set(name, value)
 		}
 	}
+	if len(query) == 0 {
+		return path
+	}
+	return path + "?" + query.Encode()
+}
+
+// readFilter reads a query or a form. A field that cannot be read is in f.bad.
+func readFilter(v url.Values, s shell.Session) (f filter, q store.AuditQuery) {
+	get := func(name string) string { return strings.TrimSpace(v.Get(name)) }
+	f = filter{
+		Who: get("who"), Action: get("action"), About: get("about"), Words: get(shell.WordsField), From: get("from"), Until: get("until"), All: get("all") != "",
+	}
+	q = store.AuditQuery{Actor: f.Who, Action: store.AuditAction(f.Action), Before: v.Get("before"), Limit: store.DefaultLimit}
+	q.Changes = !f.All && f.Action == ""
 	day := func(name, text string) (begin time.Time) {
 		if text == "" {
 			return begin
@@ -97,10 +108,65 @@ func readFilter(v url.Values, s shell.Session) (f filter, q store.AuditQuery) {
 	return f, q
 }
 
-// Show lists the entries of the tenant that match a filter, the newest first.
+// maxRuns is the maximum number of runs of a person or reference whose entries are listed.
+const maxRuns = 50
+
+// runs returns the runs that a filter is about, the newest first, and whether there are more; nil for a filter about
+// everything.
+func (p *Pages) runs(ctx context.Context, s shell.Session, f filter) (ids []verification.RunID, more bool, err error) {
+	if id, err := verification.ParseRunID(f.About); err == nil { // which may be deleted
+		return []verification.RunID{id}, false, nil
+	}
+	keys := shell.SearchKeys(f.Words)
+	if f.About == "" && keys == nil {
+		return nil, false, nil
+	}
+	found, _, err := p.shell.Engine.RunSummaries(ctx, s.Tenant, store.RunQuery{
+		PageQuery: store.PageQuery{Limit: maxRuns}, ReferencePrefix: f.About, Keys: keys,
+	})
+	ids = []verification.RunID{}
+	for _, run := range found.Data {
+		ids = append(ids, run.ID)
+	}
+	return ids, found.Total > len(ids), err
+}
+
+// entries returns the entries that a query selects, of some runs unless runs is nil.
+func (p *Pages) entries(ctx context.Context, s shell.Session, q store.AuditQuery, runs []verification.RunID) (all []store.AuditEntry, err error) {
+	if runs == nil {
+		return p.trail.AuditEntries(ctx, s.Tenant, q)
+	}
+	for _, q.Run = range runs {
+		some, err := p.trail.AuditEntries(ctx, s.Tenant, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b store.AuditEntry) int { return cmp.Compare(b.ID, a.ID) })
+	return all[:min(len(all), q.Limit)], nil
+}
+
+// Search leads to the list with the filters of a form.
+func (p *Pages) Search(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+	f, _ := readFilter(r.PostForm, s)
+	if f.About != "" {
+		var err error
+		f.About, f.Words, err = p.shell.Searched(s, f.About, func(reference string) (int, error) {
+			ids, _, err := p.runs(r.Context(), s, filter{About: reference})
+			return len(ids), err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return shell.Redirect(w, s.Base+f.with("/audit", ""))
+}
+
+// Show lists the entries of the tenant that match a filter, the newest first: decisions and changes, or everything.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	f, q := readFilter(r.URL.Query(), s)
-	v := view{Filter: f, Actions: []shell.Choice{{Text: s.Say("audit.any"), Chosen: f.Action == ""}}}
+	v := view{Filter: f, People: p.shell.Engine.Searches(), Actions: []shell.Choice{{Text: s.Say("audit.any"), Chosen: f.Action == ""}}}
 	for _, one := range store.AuditActions() {
 		action := string(one)
 		v.Actions = append(v.Actions, shell.Choice{Value: action, Text: s.Say("audit.action." + action), Chosen: action == f.Action})
@@ -112,42 +178,32 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 		}
 		return p.shell.Render(w, s, http.StatusBadRequest, "audit", "section.audit", v)
 	}
-	q.Limit = store.DefaultLimit + 1 // whether there are older ones
-	entries, err := p.trail.AuditEntries(r.Context(), s.Tenant, q)
+	for _, all := range []bool{false, true} {
+		tab := f
+		tab.All, tab.Action = all, ""
+		v.Tabs = append(v.Tabs, shell.Choice{
+			Value: s.Base + tab.with("/audit", ""), Text: s.Say(map[bool]string{false: "audit.changes", true: "audit.all"}[all]), Chosen: f.Action == "" && f.All == all,
+		})
+	}
+	runs, more, err := p.runs(r.Context(), s, f)
 	if err != nil {
 		return err
 	}
-	next := ""
-	if len(entries) == q.Limit {
-		entries = entries[:store.DefaultLimit]
-		next = entries[len(entries)-1].ID
+	if more {
+		v.Cut = s.Say("audit.cut", maxRuns)
 	}
-	for _, e := range entries {
-		v.Rows = append(v.Rows, rowOf(s, e))
+	var older string
+	if v.Rows, older, err = p.rows(r.Context(), s, q, runs); err != nil {
+		return err
 	}
-	at := func(path, before string) string {
-		query := r.URL.Query()
-		for name, values := range query {
-			if name == "lang" || name == "before" || values[0] == "" {
-				query.Del(name)
-			}
-		}
-		if before != "" {
-			query.Set("before", before)
-		}
-		if len(query) == 0 {
-			return s.Base + path
-		}
-		return s.Base + path + "?" + query.Encode()
-	}
-	v.Download = at("/audit.ndjson", "")
-	if q.Before != "" || next != "" {
+	v.Download = s.Base + f.with("/audit.ndjson", "")
+	if q.Before != "" || older != "" {
 		v.Pager = &web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
 		if q.Before != "" {
-			v.Pager.PreviousURL = at("/audit", "")
+			v.Pager.PreviousURL = s.Base + f.with("/audit", "")
 		}
-		if next != "" {
-			v.Pager.NextURL = at("/audit", next)
+		if older != "" {
+			v.Pager.NextURL = s.Base + f.with("/audit", older)
 		}
 	}
 	key := "audit.empty"
@@ -156,32 +212,6 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 	}
 	v.Empty = web.Empty{Icon: "shield", Title: s.Say(key), Text: s.Say(key + ".text")}
 	return p.shell.Render(w, s, http.StatusOK, "audit", "section.audit", v)
-}
-
-// rowOf returns the row of an entry.
-func rowOf(s shell.Session, e store.AuditEntry) row {
-	v := row{At: s.At(e.At), Who: e.Actor.Name, Kind: s.Say("audit.kind." + string(e.Actor.Kind)), What: s.Message("audit.action." + string(e.Action))}
-	v.Who, v.What = cmp.Or(v.Who, e.Actor.ID, v.Kind), cmp.Or(v.What, string(e.Action))
-	if v.Who == v.Kind {
-		v.Kind = ""
-	}
-	if e.Actor.ID != "" {
-		v.WhoURL = s.Base + "/audit?" + url.Values{"who": {e.Actor.ID}}.Encode()
-	}
-	if e.Run != "" {
-		v.Run, v.RunURL = string(e.Run), s.Base+"/runs/"+string(e.Run)
-	}
-	if day, last := e.At.UTC().Format(time.DateOnly), e.Last().UTC().Format(time.DateOnly); e.Count > 0 && day == last {
-		v.Details = append(v.Details, s.Count("audit.count", e.Count, day))
-	} else if e.Count > 0 {
-		v.Details = append(v.Details, s.Count("audit.last", e.Count, last))
-	}
-	for _, text := range []string{e.Document, e.Subject, e.Detail} {
-		if text != "" {
-			v.Details = append(v.Details, text)
-		}
-	}
-	return v
 }
 
 // Export sends the entries that match a filter as NDJSON, the newest first.
@@ -193,11 +223,15 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	if r.Method == http.MethodGet {
 		at := p.now().UTC().Truncate(time.Microsecond)
 		export := store.AuditEntry{
-			Tenant: s.Tenant, ID: store.AuditID(at, rand.Text()), At: at, Actor: verification.ReviewerActor(s.Person()), Action: store.AuditExported,
+			Tenant: s.Tenant, ID: store.AuditID(at, rand.Text()), At: at, Actor: s.Actor(), Action: store.AuditExported,
 		}
 		if err := p.trail.AppendAudit(r.Context(), []store.AuditEntry{export}); err != nil {
 			return err
 		}
+	}
+	runs, _, err := p.runs(r.Context(), s, f)
+	if err != nil {
+		return err
 	}
 	q.Before, q.Limit = "", store.MaxAuditLimit
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -207,7 +241,7 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	}
 	out, begun := json.NewEncoder(w), false
 	for {
-		entries, err := p.trail.AuditEntries(r.Context(), s.Tenant, q)
+		entries, err := p.entries(r.Context(), s, q, runs)
 		if err != nil {
 			if begun {
 				s.Log.Error("audit trail not sent", "error", err)

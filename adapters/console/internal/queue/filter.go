@@ -56,7 +56,7 @@ func FilterOf(q url.Values) Filter {
 	if id, err := verification.ParseWorkflowID(q.Get("workflow")); err == nil {
 		f.Workflow = id
 	}
-	if words := q.Get(wordsField); searchKeys(words) != nil {
+	if words := q.Get(shell.WordsField); shell.SearchKeys(words) != nil {
 		f.Words = words
 	}
 	if cause, err := rules.ParseCause(q.Get("cause")); err == nil {
@@ -94,7 +94,7 @@ func (f Filter) With(q url.Values) string {
 		}
 	}
 	set("search", f.Search)
-	set(wordsField, f.Words)
+	set(shell.WordsField, f.Words)
 	set("workflow", string(f.Workflow))
 	set("cause", string(f.Cause))
 	set("age", f.Age)
@@ -138,7 +138,7 @@ func (f Filter) More() bool {
 func (f Filter) query(s shell.Session, now time.Time) store.RunQuery {
 	q := store.RunQuery{
 		PageQuery: shell.PageQuery(f.Page), Order: f.Order,
-		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody, Keys: searchKeys(f.Words),
+		Workflow: f.Workflow, Cause: f.Cause, Unclaimed: f.Whose == whoseNobody, Keys: shell.SearchKeys(f.Words),
 	}
 	if id, err := verification.ParseRunID(f.Search); err == nil {
 		q.Run = id

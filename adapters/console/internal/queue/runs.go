@@ -63,11 +63,11 @@ func (p *Pages) ShowRuns(w http.ResponseWriter, r *http.Request, s shell.Session
 	}
 	v.Search, err = p.searchView(s, v.Filter.Reference, store.FormatKeys(q.Keys), func(words string) (string, func() (int, error)) {
 		query, of := r.URL.Query(), q
-		for _, name := range []string{"lang", "page", "reference", wordsField} {
+		for _, name := range []string{"lang", "page", "reference", shell.WordsField} {
 			query.Del(name)
 		}
-		if of.ReferencePrefix, of.Keys = "", searchKeys(words); words != "" {
-			query.Set(wordsField, words)
+		if of.ReferencePrefix, of.Keys = "", shell.SearchKeys(words); words != "" {
+			query.Set(shell.WordsField, words)
 		}
 		return s.Base + "/runs?" + query.Encode(), func() (int, error) { return p.runCount(r.Context(), s, of) }
 	})
@@ -110,7 +110,7 @@ func (v *runsView) filter(r *http.Request, s shell.Session) (q store.RunQuery, e
 		}
 	}
 	v.Filter = runFilter{Reference: strings.TrimSpace(get("reference")), From: get("from"), To: get("to")}
-	q.ReferencePrefix, q.Keys = v.Filter.Reference, searchKeys(get(wordsField))
+	q.ReferencePrefix, q.Keys = v.Filter.Reference, shell.SearchKeys(get(shell.WordsField))
 	from, okFrom := dayOf(s, v.Filter.From)
 	to, okTo := dayOf(s, v.Filter.To)
 	if !from.IsZero() {

@@ -9,43 +9,9 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
-	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/store"
 )
-
-// A search is posted, so that no URL has what a person typed about another person: the page
-// that it leads to has the keyed hashes of the words instead. A reference stays in the URL.
-
-// wordsField is the name of the search keys in the query of a page.
-const wordsField = "words"
-
-// searchKeys returns the search keys in the query of a page; nil for none.
-func searchKeys(words string) [][]store.SearchKey {
-	keys, err := store.ParseKeys(words)
-	if err != nil {
-		return nil
-	}
-	return keys
-}
-
-// searched returns what a list is filtered by after a text was typed: the text as the beginning
-// of a reference or as a run id, or the keys of its words. It is a reference if some run of
-// the list matches it, which count counts.
-func (p *Pages) searched(
-	s shell.Session, text string, count func(reference string) (int, error),
-) (reference, words string, err error) {
-	text = strings.TrimSpace(text)
-	keys := p.shell.Engine.SearchKeys(s.Tenant, facts.ParseSearch(text))
-	if _, err := verification.ParseRunID(text); err == nil || len(keys) == 0 {
-		return text, "", nil
-	}
-	n, err := count(text)
-	if err != nil || n > 0 {
-		return text, "", err
-	}
-	return "", store.FormatKeys(keys), nil
-}
 
 // Search leads to the queue with the filters of a form.
 func (p *Pages) Search(w http.ResponseWriter, r *http.Request, s shell.Session) error {
@@ -54,7 +20,7 @@ func (p *Pages) Search(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	if text := f.Search; text != "" {
 		f.Words = ""
 		var err error
-		f.Search, f.Words, err = p.searched(s, text, func(string) (int, error) { return p.queueSize(r.Context(), s, f) })
+		f.Search, f.Words, err = p.shell.Searched(s, text, func(string) (int, error) { return p.queueSize(r.Context(), s, f) })
 		if err != nil {
 			return err
 		}
@@ -70,22 +36,22 @@ func (p *Pages) queueSize(ctx context.Context, s shell.Session, f Filter) (int, 
 // SearchRuns leads to the list of runs with the filters of a form.
 func (p *Pages) SearchRuns(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	query := url.Values{}
-	for _, name := range []string{"reference", wordsField, "status", "decision", "workflow", "from", "to"} {
+	for _, name := range []string{"reference", shell.WordsField, "status", "decision", "workflow", "from", "to"} {
 		if value := strings.TrimSpace(r.PostForm.Get(name)); value != "" {
 			query.Set(name, value)
 		}
 	}
 	if text := query.Get("reference"); text != "" {
-		reference, words, err := p.searched(s, text, func(reference string) (int, error) {
+		reference, words, err := p.shell.Searched(s, text, func(reference string) (int, error) {
 			return p.runCount(r.Context(), s, store.RunQuery{ReferencePrefix: reference})
 		})
 		if err != nil {
 			return err
 		}
-		query.Del(wordsField)
+		query.Del(shell.WordsField)
 		query.Del("reference")
 		if words != "" {
-			query.Set(wordsField, words)
+			query.Set(shell.WordsField, words)
 		} else {
 			query.Set("reference", reference)
 		}

@@ -37,6 +37,13 @@ func (s Session) Key() string {
 	return string(s.Tenant) + " " + s.Person().Key()
 }
 
+// Actor returns the person as the audit trail names them.
+func (s Session) Actor() verification.Actor {
+	a := verification.ReviewerActor(s.Person())
+	a.Role = s.Role
+	return a
+}
+
 // May reports whether the person has at least this role.
 func (s Session) May(role verification.Role) bool { return s.Role.Includes(role) }
 
@@ -46,6 +53,11 @@ type Instant struct{ Machine, Text string }
 // At returns a time in the zone of the person, as in 2026-11-22 18:04.
 func (s Session) At(t time.Time) Instant {
 	return Instant{Machine: t.UTC().Format(time.RFC3339), Text: t.In(s.Zone).Format("2006-01-02 15:04")}
+}
+
+// AtSecond is At with seconds.
+func (s Session) AtSecond(t time.Time) Instant {
+	return Instant{Machine: t.UTC().Format(time.RFC3339), Text: t.In(s.Zone).Format(time.DateTime)}
 }
 
 // Visitor returns the session of a person who has not been identified. A language in

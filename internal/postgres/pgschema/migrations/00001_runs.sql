@@ -343,6 +343,7 @@ CREATE TABLE verifyd.audit_entries (
     actor_kind text NOT NULL,
     actor_id   text COLLATE "C" NOT NULL,
     actor_name text NOT NULL,
+    actor_role text NOT NULL, -- empty for nobody in the console
     action     text COLLATE "C" NOT NULL,
     run_id     text COLLATE "C" NOT NULL, -- empty for none
     document   text NOT NULL,
@@ -354,6 +355,8 @@ CREATE TABLE verifyd.audit_entries (
 );
 CREATE INDEX audit_entries_by_actor ON verifyd.audit_entries (tenant_id, actor_id, id);
 CREATE INDEX audit_entries_by_action ON verifyd.audit_entries (tenant_id, action, id);
+CREATE INDEX audit_entries_of_changes ON verifyd.audit_entries (tenant_id, id)
+    WHERE action NOT IN ('run.read', 'report.read', 'report.printed', 'document.read', 'person.searched', 'reads.lost');
 CREATE INDEX audit_entries_by_run ON verifyd.audit_entries (tenant_id, run_id, id) WHERE run_id <> '';
 
 -- How far the store and the ledger of erasures have come with each other: one row, none before a host with a ledger.
