@@ -103,6 +103,7 @@ func (c *console) table() []route {
 		{get, "/runs", viewer, c.queue.ShowRuns},
 		{post, "/runs/search", viewer, c.queue.SearchRuns},
 		{post, "/runs/redact", admin, c.queue.RedactRuns},
+		{get, "/runs/kept", auditor, c.queue.ShowKept},
 		{get, "/audit", auditor, c.audit.Show},
 		{post, "/audit/search", auditor, c.audit.Search},
 		{get, "/audit.ndjson", auditor, c.audit.Export},

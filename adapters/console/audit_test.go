@@ -241,7 +241,7 @@ func TestTheTrailSaysWhoClearedAnEntryUntilTheRunIsRedacted(t *testing.T) {
 	wants(t, admin.get("/audit"), http.StatusOK, append(hidden, "A dispute.")...)
 	wants(t, admin.post(page+"/restrict/end", "notes", "Settled."), http.StatusSeeOther)
 	wants(t, admin.get("/audit"), http.StatusOK, said)
-	wants(t, admin.post(page+"/redact"), http.StatusSeeOther)
+	wants(t, admin.post(page+"/redact", "reason", "asked"), http.StatusSeeOther)
 	for _, who := range []*person{auditor, admin} {
 		wants(t, who.get("/audit"), http.StatusOK, append(hidden, "!Fine.", "Another person:", "asha", "Removed personal data")...)
 	}

@@ -143,7 +143,7 @@ func TestACheckOfEarlierRunsShowsThem(t *testing.T) {
 		`<a href="/console/runs/` + string(again) + `"><bdi>acct-7</bdi></a> <bdi>Meera Iyer</bdi>`,
 	}
 	wants(t, p.get("/runs/"+string(now)), http.StatusOK, shown...)
-	if _, err := d.Engine.Redact(t.Context(), enginetest.Tenant, forged, verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
+	if _, err := d.Engine.Redact(t.Context(), enginetest.Tenant, forged, "", verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, p.get("/runs/"+string(now)), http.StatusOK, "!"+shown[0], string(forged), shown[1])

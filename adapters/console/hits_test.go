@@ -63,7 +63,7 @@ func TestARedactedRunShowsNoEmptyHits(t *testing.T) {
 		wants(t, p.post(page+"/hits", append(form[1:], "match", match)...), http.StatusSeeOther)
 	}
 	wants(t, p.post(page+"/verdict", append(verdictForm(t, p.get(page)), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)
-	wants(t, p.post(page+"/redact"), http.StatusSeeOther)
+	wants(t, p.post(page+"/redact", "reason", "asked"), http.StatusSeeOther)
 	got := p.get(page)
 	wants(t, got, http.StatusOK, "Personal data was removed", "3 possible matches on the list", "The check found 30; the best 3 were recorded.",
 		"\u2068asha-admin\u2069 decided that \u2068an entry that is not shown\u2069 is another person.", "!0%", `!class="hit`, "!<meter", `!id="facts"`, "!What was asked", "!, ,")

@@ -18,6 +18,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func TestAnAdministratorRemovesThePersonalDataOfARun(t *testing.T) {
@@ -27,13 +28,13 @@ func TestAnAdministratorRemovesThePersonalDataOfARun(t *testing.T) {
 	admin := d.as(reviewer(verification.RoleAdmin))
 	wants(t, admin.get(path), http.StatusOK, "!Remove the personal data")
 	wants(t, admin.get(path), http.StatusOK, "Nothing can be removed now. The run is live: cancel it, or wait for its end.")
-	wants(t, admin.post(path+"/redact"), http.StatusConflict, "Nothing was removed. The run is live: cancel it, or wait for its end.")
+	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusConflict, "Nothing was removed. The run is live: cancel it, or wait for its end.")
 	if _, err := d.Engine.Cancel(t.Context(), enginetest.Tenant, run); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, d.as(reviewer(verification.RoleReviewer)).get(path), http.StatusOK, "case-1", "!Remove the personal data")
 	wants(t, admin.get(path), http.StatusOK, "Remove the personal data", `name="person"`, "case-1", `action="/console`+path+`/notes`)
-	if a := admin.post(path + "/redact"); a.header.Get("Location") != "/console"+path {
+	if a := admin.post(path+"/redact", "reason", "asked"); a.header.Get("Location") != "/console"+path {
 		t.Fatalf("the redaction leads to %d %s", a.status, a.header.Get("Location"))
 	}
 	at := d.Clock.Now().UTC().Format("2006-01-02 15:04")
@@ -43,7 +44,7 @@ func TestAnAdministratorRemovesThePersonalDataOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := rules.Redacted{Digest: history.Report.Digest, By: "asha-admin", Identity: "asha-admin"}
+	want := rules.Redacted{Digest: history.Report.Digest, Reason: rules.RedactAsked, By: "asha-admin", Identity: "asha-admin"}
 	if got := history.Events[len(history.Events)-1].Fact; got != want {
 		t.Errorf("the history ends with %+v, want %+v", got, want)
 	}
@@ -66,12 +67,12 @@ func TestAnAdministratorHoldsARun(t *testing.T) {
 	}
 	wants(t, viewer.get(path), http.StatusOK, "On hold", "In dispute,\nsee ", "asha-admin", "!End the hold", "!<canary-1>")
 	wants(t, admin.get(path), http.StatusOK, "The run is under a hold.", "End the hold", "!Put under a hold", "Nothing can be removed now. The run is under a hold", "!Remove the personal data")
-	wants(t, admin.post(path+"/redact"), http.StatusConflict, "Nothing was removed. The run is under a hold")
+	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusConflict, "Nothing was removed. The run is under a hold")
 	for range 2 { // another person may have ended it
 		wants(t, admin.post(path+"/hold/end"), http.StatusSeeOther)
 	}
 	wants(t, admin.get(path), http.StatusOK, "The run is under no hold.", "Put under a hold", "Remove the personal data")
-	wants(t, admin.post(path+"/redact"), http.StatusSeeOther)
+	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusSeeOther)
 	wants(t, admin.post(path+"/hold", "notes", "late"), http.StatusConflict, "The run was not put under a hold")
 	wants(t, admin.get(path), http.StatusOK, "!Put under a hold", "!In dispute")
 }
@@ -87,8 +88,8 @@ func TestTheRunPageSaysUntilWhenARunIsKept(t *testing.T) {
 	d.Settle()
 	admin, path, day := d.as(reviewer(verification.RoleAdmin)), "/runs/"+string(run), d.Clock.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
 	wants(t, admin.get(path), http.StatusOK, "Nothing can be removed now. The run must be kept until "+day, "!Remove the personal data")
-	wants(t, admin.post(path+"/redact"), http.StatusConflict, "Nothing was removed. The run must be kept for a time")
-	wants(t, admin.post("/runs/redact", "run", string(run), "confirmed", "1"), http.StatusOK, "Nothing removed", "The run must be kept for a time")
+	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusConflict, "Nothing was removed. The run must be kept for a time")
+	wants(t, admin.post("/runs/redact", "run", string(run), "confirmed", "1", "reason", "mistake"), http.StatusOK, "Nothing removed", "The run must be kept for a time")
 }
 
 // files returns the files of a ZIP by the ends of their names.
@@ -180,11 +181,12 @@ func TestAnAdministratorRedactsTheRunsOfAPerson(t *testing.T) {
 	wants(t, admin.get("/runs"), http.StatusOK, "Nothing was removed: select runs first.")
 	wants(t, admin.post("/runs/redact", "run", "x"), http.StatusNotFound)
 	runs := []string{"run", string(asha), "run", string(ravi), "run", string(other), "run", string(asha)}
-	wants(t, admin.post("/runs/redact", runs...), http.StatusOK, "3 runs", "case-1", "case-2", "rao-7", "This cannot be undone", `name="confirmed"`)
+	wants(t, admin.post("/runs/redact", runs...), http.StatusOK, "case-1", "case-2", "rao-7", "This cannot be undone", `name="confirmed"`, "Would stay", "Would be removed",
+		"The run is under a hold", "The run is live")
 	if got := d.Run(asha); !got.RedactedAt.IsZero() {
 		t.Fatal("a run is redacted before it is confirmed")
 	}
-	done := admin.post("/runs/redact", append(runs, "confirmed", "1")...)
+	done := admin.post("/runs/redact", append(runs, "confirmed", "1", "reason", "mistake")...)
 	wants(t, done, http.StatusOK, "What was removed", "Removed</span></td>", "The run is under a hold", "The run is live", "!case-1", "!case-2", `!name="confirmed"`)
 	if n := strings.Count(done.body, "Nothing removed"); n != 2 {
 		t.Errorf("%d runs were left, want 2: %s", n, done.body)
@@ -195,9 +197,9 @@ func TestAnAdministratorRedactsTheRunsOfAPerson(t *testing.T) {
 		}
 	}
 	wants(t, admin.post("/runs/"+string(ravi)+"/hold/end"), http.StatusSeeOther)
-	wants(t, admin.post("/runs/"+string(ravi)+"/redact"), http.StatusSeeOther)
+	wants(t, admin.post("/runs/"+string(ravi)+"/redact", "reason", "asked"), http.StatusSeeOther)
 	wants(t, admin.get("/runs/"+string(asha)), http.StatusOK, "!"+string(ravi), "!Other runs that may be of this person") // both have the reference "redacted"
-	many := []string{"confirmed", "1"}
+	many := []string{"confirmed", "1", "reason", "mistake"}
 	for n := range 51 {
 		many = append(many, "run", fmt.Sprintf("e0000000-0000-7000-8000-%012d", n))
 	}
@@ -229,7 +231,7 @@ func TestARestrictedRunIsShownToAuditorsOnly(t *testing.T) {
 		wants(t, auditor.get(document), http.StatusOK)
 	}
 	wants(t, viewer.get("/runs?reference=case"), http.StatusOK, "0 runs")
-	wants(t, auditor.get("/runs"), http.StatusOK, "redacted", "!case-1")
+	wants(t, auditor.get("/runs"), http.StatusOK, ">restricted<", "!redacted", "!case-1")
 	wants(t, admin.post(path+"/person"), http.StatusConflict, "No file was made: the run is restricted.", "!Asha Rao")
 	wants(t, admin.post(path+"/restrict/end", "notes", ""), http.StatusUnprocessableEntity, "Write a reason")
 	for range 2 { // another person may have lifted it
@@ -262,7 +264,7 @@ func TestThePagesAboutPersonalDataLookRight(t *testing.T) {
 	d.inspectAll(tab, "personal-held", "/runs/"+string(ravi), open)
 	wants(t, admin.post(page+"/restrict", "notes", "The customer disputes the address."), http.StatusSeeOther)
 	d.inspectAll(tab, "personal-restricted", page, open)
-	wants(t, admin.post(page+"/redact"), http.StatusSeeOther)
+	wants(t, admin.post(page+"/redact", "reason", "asked"), http.StatusSeeOther)
 	d.inspectAll(tab, "personal-redacted", page, open)
 
 	tab.Emulate(looks()[0].Options)
@@ -272,6 +274,8 @@ func TestThePagesAboutPersonalDataLookRight(t *testing.T) {
 	tab.Press("#redact button")
 	tab.See(".danger")
 	inspectIn(t, tab, "redact-confirm", looks())
+	browser.Eval[int](tab, `[...document.querySelectorAll("[name=run]")].map((one) => one.checked = true).length`)
+	tab.Set("#reason", "asked")
 	tab.Press(".danger")
 	tab.Wait(`document.readyState === "complete" && !document.querySelector(".danger") && document.body.textContent.includes("The run is live")`)
 	inspectIn(t, tab, "redact-done", looks())
@@ -292,4 +296,122 @@ func TestTheFormOfAPersonsFileListsAKeyOnce(t *testing.T) {
 	if len(all) != len(got) || !slices.Contains(got, "owners.bureau: Owner: Credit bureau") {
 		t.Errorf("the choices are %q, want each key once", got)
 	}
+}
+
+// Two people of one name are in no selection unasked: the page groups runs by whom they are about.
+func TestNamesakesAreNotRedactedTogetherUnasked(t *testing.T) {
+	d := serve(t, searching)
+	w := d.Apply(workflow.Definition{
+		Workflow: "namesakes", Name: "Account " + canary(1), Start: "form",
+		Subject: &workflow.SubjectFields{Name: "steps.form.data.name", BirthDate: "steps.form.data.?born.orValue('')"},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"form": {Type: workflow.NodeCustomerInput, Next: "done", Fields: workflow.InputFields{
+				{Name: "name", Type: workflow.FieldText, Search: true}, {Name: "born", Type: workflow.FieldDate, Search: true}, {Name: "pan", Type: workflow.FieldText, Search: true},
+			}},
+			"done": {Type: workflow.NodeEnd},
+		},
+	})
+	start := func(reference, born, pan string) verification.RunID {
+		run := d.Start(w.ID, engine.StartRequest{ReferenceID: reference})
+		d.Submit(run.ID, "form_submitted", map[string]any{"name": "Asha Rao", "born": born, "pan": pan})
+		d.Advance(time.Minute)
+		return run.ID
+	}
+	other, first, second, third := start("case-4", "1961-02-03", "ZZZPZ9999Z"), start("case-1", "1990-01-31", "ABCPR1234F"), start("case-2", "1990-01-31", "XYZPR1234F"), start("case-3", "", "ABCPR1234F")
+	admin := d.as(reviewer(verification.RoleAdmin))
+	to := strings.TrimPrefix(admin.post("/runs/search", "reference", "asha rao").header.Get("Location"), "/console")
+	action := strings.ReplaceAll(regexp.MustCompile(`id="redact" method="post" action="/console([^"]*)"`).FindStringSubmatch(admin.get(to).body)[1], "&amp;", "&")
+	runs := []string{"run", string(other), "run", string(first), "run", string(second), "run", string(third)}
+	page := admin.post(action, runs...)
+	wants(t, page, http.StatusOK, "These runs are about 2 people or companies. Only those about \u2068Asha Rao\u2069, born 1990-01-31 are selected", "1961-02-03", "Would be removed", "!<canary-1>",
+		`name="reason" required`, `<td data-label="Found by">name</td>`)
+	checked := func(a response) (all []string) {
+		for _, m := range regexp.MustCompile(`name="run" value="([^"]*)" aria-label="[^"]*" checked`).FindAllStringSubmatch(a.body, -1) {
+			all = append(all, m[1])
+		}
+		return all
+	}
+	if got, want := checked(page), []string{string(first), string(second), string(third)}; !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("selected are %q, want %q", got, want)
+	}
+	form := []string{"confirmed", "1", "run", string(first)}
+	for _, id := range []verification.RunID{other, first, second, third} {
+		form = append(form, "of", string(id))
+	}
+	for _, reason := range []string{"", "because"} {
+		refused := admin.post(action, append(form, "reason", reason)...)
+		wants(t, refused, http.StatusUnprocessableEntity, "Nothing was removed. Choose why it is removed.", `aria-invalid="true"`, "1961-02-03")
+		if got := checked(refused); !slices.Equal(got, []string{string(first)}) {
+			t.Errorf("after a refusal selected are %q, want the first run", got)
+		}
+	}
+	wants(t, admin.post("/runs/"+string(first)+"/redact"), http.StatusUnprocessableEntity, "Choose why it is removed.", `<details class="dialog" open>`)
+	wants(t, admin.post(action, append(form, "reason", "mistake")...), http.StatusOK, "What was removed", "Removed</span></td>")
+	for _, id := range []verification.RunID{other, first, second, third} {
+		if got := d.Run(id).RedactedAt; got.IsZero() == (id == first) {
+			t.Errorf("run %s is redacted at %v", id, got)
+		}
+	}
+	wants(t, admin.get("/runs/"+string(first)), http.StatusOK, "removed the personal data of the run", "It is data of another person, or was entered by mistake")
+	even := admin.post(action, "run", string(other), "run", string(second))
+	wants(t, even, http.StatusOK, "These runs are about 2 people or companies. None is selected")
+	if got := checked(even); got != nil {
+		t.Errorf("of two groups of one run %q are selected, want none", got)
+	}
+	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console" + to)
+	browser.Eval[int](tab, `[...document.querySelectorAll("[name=run]")].map((one) => one.checked = true).length`)
+	tab.Press("#redact button")
+	tab.See("#reason")
+	inspectIn(t, tab, "redact-groups", append(looks(), hindi()...))
+}
+
+func TestHoldsAndRestrictionsAreListedAndLifted(t *testing.T) {
+	d := serve(t)
+	w := d.Apply(workflow.Definition{
+		Workflow: "short", Name: "Short", Start: "done", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
+	})
+	held, restricted, removed, ended := d.begin(w, "case-held"), d.begin(w, "case-restricted"), d.begin(w, "case-removed"), d.begin(w, "case-ended")
+	d.Settle()
+	admin, auditor := d.as(reviewer(verification.RoleAdmin)), d.as(reviewer(verification.RoleAuditor))
+	for _, run := range []verification.RunID{held, ended} {
+		wants(t, admin.post("/runs/"+string(run)+"/hold", "notes", "A court asked us. "+canary(2)), http.StatusSeeOther)
+	}
+	wants(t, admin.post("/runs/"+string(ended)+"/hold/end"), http.StatusSeeOther)
+	wants(t, admin.post("/runs/"+string(restricted)+"/restrict", "notes", "He disputes it."), http.StatusSeeOther)
+	wants(t, admin.post("/runs/"+string(removed)+"/redact", "reason", "ordered"), http.StatusSeeOther)
+
+	wants(t, admin.get("/runs"), http.StatusOK, `href="/console/runs/kept"`, ">restricted<", ">redacted<", "!case-restricted")
+	wants(t, d.as(reviewer(verification.RoleReviewer)).get("/runs"), http.StatusOK, "!/runs/kept")
+	wants(t, admin.get("/runs/"+string(restricted)), http.StatusOK, "<bdi>restricted</bdi>", "!<bdi>redacted</bdi>")
+	lists := map[string][]string{
+		"run.held":       {"case-held", "A court asked us.", "!<canary-2>", "!case-ended", "asha-admin", "!case-removed"},
+		"run.restricted": {">restricted<", "He disputes it.", "!case-held", "!case-restricted", string(restricted)},
+		"run.redacted":   {">redacted<", "An authority or a court ordered it", string(removed), "!case-removed", "!End the hold"},
+		"run.deleted":    {"No run is in this list."},
+	}
+	for list, want := range lists {
+		wants(t, admin.get("/runs/kept?list="+list), http.StatusOK, want...)
+		wants(t, auditor.get("/runs/kept?list="+list), http.StatusOK, append(want, "!End the hold</button>", "!Lift the restriction")...)
+	}
+	eve := reviewer(verification.RoleAdmin)
+	eve.Tenant = otherTenant
+	wants(t, d.as(eve).get("/runs/kept"), http.StatusOK, "No run is in this list.", "!court")
+
+	tab := d.tab(reviewer(verification.RoleAdmin), browser.Options{Wide: true})
+	d.inspectAll(tab, "kept-held", "/runs/kept", nil)
+	d.inspectAll(tab, "kept-restricted", "/runs/kept?list=run.restricted", func() { tab.Press("details.dialog summary") })
+	tab.Emulate(browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs") // then a hold is ended in two clicks, and a restriction lifted in three
+	tab.Press(`a[href$="/runs/kept"]`)
+	tab.Press(`form[action$="/hold/end"] button`)
+	tab.See(".note.good")
+	tab.Go(d.server.URL + "/console/runs/kept?list=run.restricted")
+	tab.Press("details.dialog summary")
+	tab.Fill("details.dialog textarea", "It was him.")
+	tab.Press("details.dialog button")
+	tab.See(".note.good")
+	wants(t, admin.get("/runs/kept"), http.StatusOK, "No run is in this list.")
+	wants(t, admin.get("/runs/kept?list=run.restricted"), http.StatusOK, "No run is in this list.")
+	wants(t, admin.get("/runs"), http.StatusOK, "case-restricted")
 }

@@ -104,7 +104,7 @@ func (a *api) redactRun(w *response, r *http.Request, who caller) error {
 		return err
 	}
 	id, _ := verification.ParseRunID(pathParam(r, "id")) // an invalid id has no run
-	d, err := a.engine.Redact(context.WithoutCancel(r.Context()), who.tenant, id, verification.Person{Name: who.name})
+	d, err := a.engine.Redact(context.WithoutCancel(r.Context()), who.tenant, id, "", verification.Person{Name: who.name})
 	if err != nil {
 		return err
 	}

@@ -358,7 +358,7 @@ func TestTheLinkOfARedactedRunShowsItsEnd(t *testing.T) {
 	c := serve(t).begin(onboarding(), "https://app.example/verify")
 	cancel(c)
 	wants(t, c.get(), http.StatusSeeOther)
-	if _, err := c.Engine.Redact(t.Context(), enginetest.Tenant, c.run, verification.Person{}); err != nil {
+	if _, err := c.Engine.Redact(t.Context(), enginetest.Tenant, c.run, "", verification.Person{}); err != nil {
 		t.Fatal(err)
 	}
 	link := c.link

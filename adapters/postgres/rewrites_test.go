@@ -71,7 +71,7 @@ func savePersonal(t *testing.T, s *postgres.Store, id verification.RunID) []rule
 // redaction returns the commit that redacts a run.
 func redaction(t *testing.T, id verification.RunID, history []rules.Event) store.Commit {
 	t.Helper()
-	events, err := rules.Redact(id, history, verification.Person{Name: "operator"}, noon().Add(time.Hour))
+	events, err := rules.Redact(id, history, "", verification.Person{Name: "operator"}, noon().Add(time.Hour))
 	must(t, err)
 	return store.Commit{
 		Events: events, Summary: rules.Fold(id, events).Summary(), Work: store.AdvanceAt(time.Time{}), Rewrite: true,

@@ -116,7 +116,7 @@ func (c runRedact) Run(ctx context.Context, s *session) error {
 	}
 	if c.RunID.RunID != "" {
 		return c.change(ctx, s, c.RunID, func(e *engine.Engine, t verification.TenantID, id verification.RunID) error {
-			left, err := e.Redact(ctx, t, id, s.operator)
+			left, err := e.Redact(ctx, t, id, "", s.operator)
 			if err != nil {
 				return err
 			}

@@ -397,7 +397,7 @@ func TestARedactedRunSaysSo(t *testing.T) {
 	history := canaries(r.workflow)
 	history = append(history[:len(history)-4], rules.Event{At: enginetest.Began().Add(time.Hour), Fact: rules.NoteAdded{Notes: "reviewer-note"}})
 	at := enginetest.Began().Add(2 * time.Hour)
-	redacted, err := rules.Redact("00000000-0000-7000-8000-000000000001", history, verification.Person{Name: "reviewer-redactor"}, at)
+	redacted, err := rules.Redact("00000000-0000-7000-8000-000000000001", history, "", verification.Person{Name: "reviewer-redactor"}, at)
 	if err != nil {
 		t.Fatal(err)
 	}

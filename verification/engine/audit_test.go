@@ -109,7 +109,7 @@ func TestWhatPeopleReadAndDecideIsAudited(t *testing.T) {
 	}
 	k.Advance(time.Second)
 	by := verification.Person{Identity: "operator#root", Name: "root"}
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, by); err != nil {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", by); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{

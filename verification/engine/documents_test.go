@@ -506,7 +506,7 @@ func (s *customer) answered() (first, second string) {
 func TestUploadsOfRowsGoWithTheirRun(t *testing.T) {
 	for name, remove := range map[string]func(s *customer) error{
 		"redaction": func(s *customer) error {
-			_, err := s.Engine.Redact(s.t.Context(), enginetest.Tenant, s.run.ID, eraser)
+			_, err := s.Engine.Redact(s.t.Context(), enginetest.Tenant, s.run.ID, "", eraser)
 			return err
 		},
 		"retention of documents": func(s *customer) error {

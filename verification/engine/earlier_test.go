@@ -218,7 +218,7 @@ func TestEarlierRunsAreThoseOfANaiveScan(t *testing.T) {
 			}
 			switch rapid.IntRange(0, 7).Draw(rt, "fate") {
 			case 0:
-				_, err := k.Engine.Redact(t.Context(), r.tenant, r.id, verification.Person{Name: "Ops", Identity: "ops"})
+				_, err := k.Engine.Redact(t.Context(), r.tenant, r.id, "", verification.Person{Name: "Ops", Identity: "ops"})
 				r.gone = err == nil
 			case 1:
 				_, err := k.Engine.Restrict(t.Context(), r.tenant, r.id, "asked for", verification.Person{Name: "Ops", Identity: "ops"})

@@ -197,7 +197,7 @@ func TestAClientIsToldOnceThatARunWasRedacted(t *testing.T) {
 	at := k.Run(run.ID).RedactedAt
 	k.Advance(time.Minute)
 	judge(t, k, run.ID, rules.DecisionReject)
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, eraser); !errors.Is(err, verification.ErrConflict) {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", eraser); !errors.Is(err, verification.ErrConflict) {
 		t.Errorf("while the notice is pending, Redact = %v, want ErrConflict", err)
 	}
 	k.Advance(time.Hour)

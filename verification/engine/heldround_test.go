@@ -80,7 +80,7 @@ func TestARoundGoesOnUnderAHoldOfTheLedger(t *testing.T) {
 						got.Kinds = append(got.Kinds, e.At.Format(time.RFC3339)+" "+e.Kind())
 					}
 				}
-				_, err = host.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, verification.Person{Name: "Ravi", Identity: "ravi"})
+				_, err = host.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", verification.Person{Name: "Ravi", Identity: "ravi"})
 				if held != errors.Is(err, rules.ErrHeld) || !held && err != nil {
 					t.Errorf("Redact = %v after a restore, with a hold in the ledger: %t", err, held)
 				}
@@ -90,7 +90,7 @@ func TestARoundGoesOnUnderAHoldOfTheLedger(t *testing.T) {
 				if err := host.Engine.EndHold(t.Context(), enginetest.Tenant, run.ID, rules.EndHold{By: "Ravi", Identity: "ravi"}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := host.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, verification.Person{Name: "Ravi", Identity: "ravi"}); err != nil {
+				if _, err := host.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", verification.Person{Name: "Ravi", Identity: "ravi"}); err != nil {
 					t.Errorf("after the end of the hold, Redact = %v", err)
 				}
 				return got

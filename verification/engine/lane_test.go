@@ -47,7 +47,7 @@ func TestACommandOfALaneSeesARedaction(t *testing.T) {
 	}
 	changes := map[string]act{
 		"redacted": func(e *engine.Engine, run verification.RunID) error {
-			_, err := e.Redact(t.Context(), enginetest.Tenant, run, asha)
+			_, err := e.Redact(t.Context(), enginetest.Tenant, run, "", asha)
 			return err
 		},
 		"restricted": func(e *engine.Engine, run verification.RunID) error {

@@ -51,7 +51,7 @@ func TestHoldsAndRestrictionsSurviveARestore(t *testing.T) {
 			return err
 		},
 		"redact": func(e *engine.Engine, run verification.RunID) error {
-			_, err := e.Redact(t.Context(), enginetest.Tenant, run, by)
+			_, err := e.Redact(t.Context(), enginetest.Tenant, run, "", by)
 			return err
 		},
 	}

@@ -18,19 +18,22 @@ import (
 // Redact removes the personal data of a run for good, and returns what is left of it: see rules.Redact.
 // The documents of the run are removed soon after. A run that was redacted before, and to which nothing was
 // added since, stays as it is. The client is notified of the first redaction if the version of the run asks for
-// workflow.NoticeRedacted. by is who asks for it; an API client has no Identity.
+// workflow.NoticeRedacted. by is who asks for it; an API client has no Identity. reason stays in the history; it may be
+// empty.
 //
 // Errors: ErrNotFound for the run, and ErrConflict with the reason while the run is live, needs a verdict, is
 // under a hold, must be kept (see verification.Retention.KeepDays), or has a notice that is neither delivered
 // nor given up.
-func (e *Engine) Redact(ctx context.Context, t verification.TenantID, id verification.RunID, by verification.Person) (rules.RunDetail, error) {
+func (e *Engine) Redact(
+	ctx context.Context, t verification.TenantID, id verification.RunID, reason rules.RedactReason, by verification.Person,
+) (rules.RunDetail, error) {
 	ref := verification.RunRef{Tenant: t, Run: id}
 	for attempt := 1; ; attempt++ {
 		h, err := e.history(ctx, ref, true)
 		if err != nil {
 			return rules.RunDetail{}, err
 		}
-		redacted, err := rules.Redact(id, h.events, by, e.now())
+		redacted, err := rules.Redact(id, h.events, reason, by, e.now())
 		if err != nil {
 			return rules.RunDetail{}, err
 		}

@@ -96,7 +96,7 @@ func (forgetful) Notify(context.Context, rules.Notice) error { return nil }
 
 func redact(t *testing.T, k *enginetest.Kit, run verification.RunID) rules.RunDetail {
 	t.Helper()
-	d, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, eraser)
+	d, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, "", eraser)
 	if err != nil {
 		t.Fatalf("Redact = %v", err)
 	}
@@ -250,7 +250,7 @@ func TestARedactionWaitsForItsNotice(t *testing.T) {
 	k := enginetest.New(t, holding)
 	k.Notices.FailWith(errors.New("away"))
 	run := lived(t, k, "Asha")
-	_, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, eraser)
+	_, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, "", eraser)
 	if !errors.Is(err, verification.ErrConflict) || !strings.Contains(err.Error(), "a notice of the run is neither delivered nor given up") {
 		t.Errorf("Redact = %v, want the reason", err)
 	}
@@ -350,7 +350,7 @@ func TestARedactionAndAVerdictFollowEachOther(t *testing.T) {
 		run := lived(t, k, fmt.Sprintf("Asha-%d", n))
 		var both sync.WaitGroup
 		var refused error
-		both.Go(func() { _, refused = k.Engine.Redact(t.Context(), enginetest.Tenant, run, eraser) })
+		both.Go(func() { _, refused = k.Engine.Redact(t.Context(), enginetest.Tenant, run, "", eraser) })
 		both.Go(func() {
 			v := rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "Asha again", By: "ravi", Identity: "ravi"}
 			if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, v, ""); err != nil {
@@ -397,7 +397,7 @@ func TestAHoldKeepsARunFromBeingRedacted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, eraser); err == nil || err.Error() != "run: the run is under a hold" {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run, "", eraser); err == nil || err.Error() != "run: the run is under a hold" {
 		t.Errorf("Redact = %v", err)
 	}
 	end := rules.EndHold{By: "Ravi", Identity: "ravi"}

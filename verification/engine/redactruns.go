@@ -59,7 +59,7 @@ func (e *Engine) RedactRuns(
 	}
 	var done []RunRedaction
 	for _, run := range found {
-		_, err := e.Redact(ctx, t, run.ID, by)
+		_, err := e.Redact(ctx, t, run.ID, "", by)
 		if ctx.Err() != nil {
 			return done, ctx.Err()
 		}

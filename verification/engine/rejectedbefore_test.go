@@ -95,14 +95,14 @@ func TestARunInTheQueueKnowsEarlierRejections(t *testing.T) {
 		shown.Subject != "Asha Rao" || shown.Rejection.Label != "Forged document" || shown.Decision != rules.DecisionReject {
 		t.Errorf("shown is %+v, %v", shown, err)
 	}
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, first.ID, verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, first.ID, "", verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.Engine.EarlierRun(t.Context(), enginetest.Tenant, first.ID); !errors.Is(err, verification.ErrNotFound) {
 		t.Errorf("a redacted run is shown: %v", err)
 	}
 	k.GiveVerdict(second, rules.DecisionApprove)
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, second, verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, second, "", verification.Person{Name: "Ops", Identity: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	events, err := k.Store.Load(t.Context(), enginetest.Tenant, second, 0)

@@ -213,7 +213,7 @@ func (p *retainPass) retainRun(
 	case retainedDocuments:
 		_, err = p.RemoveDocuments(ctx, ref.Tenant, ref.Run)
 	case retainedRedacted:
-		_, err = p.Redact(ctx, ref.Tenant, ref.Run, verification.Person{Name: retainer})
+		_, err = p.Redact(ctx, ref.Tenant, ref.Run, "", verification.Person{Name: retainer})
 	}
 	if kept := keptBy(err); kept != "" {
 		a, err = action{do: kept, again: now.Add(retainAgain)}, nil

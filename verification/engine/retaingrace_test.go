@@ -217,7 +217,7 @@ func TestARedactionThatSomebodyAsksForHasNoGrace(t *testing.T) {
 	if got := k.left(); len(got) != 1 {
 		t.Fatal("the run is gone")
 	}
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, k.runs[10], eraser); err != nil {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, k.runs[10], "", eraser); err != nil {
 		t.Errorf("Redact after the minimum of the new policy = %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func TestARunIsKeptForTheMinimum(t *testing.T) {
 	}
 	until := k.Run(run.ID).CompletedAt.Add(3 * day)
 	redact := func() error {
-		_, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, eraser)
+		_, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", eraser)
 		return err
 	}
 	kept := func(until time.Time) {

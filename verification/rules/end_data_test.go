@@ -38,7 +38,7 @@ func TestAnEndComputesItsData(t *testing.T) {
 	if got := rules.MakePrint(flows.RunID, j.history, j.now).Run.Data; got != nil {
 		t.Errorf("a printed report has the data %s, want none", got)
 	}
-	redacted, err := rules.Redact(flows.RunID, j.history, verification.Person{Name: "root", Identity: "root"}, j.now)
+	redacted, err := rules.Redact(flows.RunID, j.history, "", verification.Person{Name: "root", Identity: "root"}, j.now)
 	if got := rules.Fold(flows.RunID, redacted).Summary(); err != nil || got.Data != "" {
 		t.Errorf("a redacted run has the data %s, %v, want none", got.Data, err)
 	}

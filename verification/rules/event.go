@@ -436,9 +436,10 @@ type HoldEnded struct {
 // be an operator or an API client.
 type Redacted struct {
 	// Digest is that of the history before, as a report of it has it.
-	Digest   string `json:"digest" fact:"kept"`
-	By       string `json:"by,omitempty" fact:"kept"`       // as in VerdictRecorded
-	Identity string `json:"identity,omitempty" fact:"kept"` // as in VerdictRecorded
+	Digest   string       `json:"digest" fact:"kept"`
+	Reason   RedactReason `json:"reason,omitempty" fact:"kept"`   // empty if none was asked for
+	By       string       `json:"by,omitempty" fact:"kept"`       // as in VerdictRecorded
+	Identity string       `json:"identity,omitempty" fact:"kept"` // as in VerdictRecorded
 }
 
 // Restricted records that the run is restricted: see Restrict.
@@ -632,7 +633,7 @@ func (DocumentsRemoved) about() About {
 }
 
 func (f Redacted) about() About {
-	return About{Kind: "redacted", File: FileData, Audit: "run.redacted", By: verification.Person{Identity: f.Identity, Name: f.By}}
+	return About{Kind: "redacted", File: FileData, Audit: "run.redacted", Detail: string(f.Reason), By: verification.Person{Identity: f.Identity, Name: f.By}}
 }
 
 func (f Restricted) about() About {

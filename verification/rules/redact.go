@@ -4,6 +4,7 @@ package rules
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,6 +30,22 @@ var (
 // ErrKept is returned if personal data is to be removed from a run that a law says must be kept: see
 // verification.Retention. It comes with verification.ErrConflict.
 var ErrKept = errors.New("the run must be kept")
+
+// RedactReason says why personal data was removed. It is one of a few words, because it stays.
+type RedactReason string
+
+// The reasons.
+const (
+	RedactAsked   RedactReason = "asked"   // the person asked for it
+	RedactPurpose RedactReason = "purpose" // the data is not needed any more
+	RedactMistake RedactReason = "mistake" // it is data of another person, or was entered by mistake
+	RedactOrdered RedactReason = "ordered" // an authority or a court ordered it
+)
+
+// RedactReasons returns all reasons.
+func RedactReasons() []RedactReason {
+	return []RedactReason{RedactAsked, RedactPurpose, RedactMistake, RedactOrdered}
+}
 
 // MayRedact reports whether Redact would remove anything from a run with this history. It returns the error
 // with which Redact refuses: ErrNotFound, ErrLive, ErrVerdictOwed or ErrHeld.
@@ -58,20 +75,24 @@ func MayDelete(run Run) error {
 // Redact returns the history of a run without personal data, and with a Redacted at its end. It keeps
 // statuses, times, labels, the causes of flags, decisions with the reviewers who gave them, outcomes and
 // counts; docs/data-protection.md lists each field. Of the data of a step it keeps the fields that flag
-// it. It returns nil if nothing was added since the last redaction, and the errors of MayRedact.
-func Redact(id verification.RunID, history []Event, by verification.Person, now time.Time) ([]Event, error) {
+// it. It returns nil if nothing was added since the last redaction, the errors of MayRedact, and ErrInvalid for a
+// reason that is not one of RedactReasons; an empty one is not given.
+func Redact(id verification.RunID, history []Event, reason RedactReason, by verification.Person, now time.Time) ([]Event, error) {
+	if reason != "" && !slices.Contains(RedactReasons(), reason) {
+		return nil, verification.Invalid("reason", fmt.Sprintf("there is no reason %q to remove personal data", reason))
+	}
 	if left, err := MayRedact(Fold(id, history), history); !left {
 		return nil, err
 	}
-	return redact(history, by, now), nil
+	return redact(history, reason, by, now), nil
 }
 
-func redact(history []Event, by verification.Person, now time.Time) []Event {
+func redact(history []Event, reason RedactReason, by verification.Person, now time.Time) []Event {
 	redacted := slices.Clone(history)
 	for i := range redacted {
 		redacted[i].Fact = redactedFact(redacted[i].Fact)
 	}
-	return with(redacted, now, Redacted{Digest: reportDigest(Shown(history)), By: clean(by.Name), Identity: clean(by.Identity)})
+	return with(redacted, now, Redacted{Digest: reportDigest(Shown(history)), Reason: reason, By: clean(by.Name), Identity: clean(by.Identity)})
 }
 
 // RedactRestored is Redact for a run that was redacted at a time, and whose history was restored from before.
@@ -90,7 +111,7 @@ func RedactRestored(
 	if run.Hold != (Hold{}) {
 		ended = append(ended, Event{At: now, Fact: HoldEnded{By: clean(by.Name), Identity: clean(by.Identity)}})
 	}
-	return redact(append(slices.Clip(history), ended...), by, now), ended
+	return redact(append(slices.Clip(history), ended...), "", by, now), ended
 }
 
 // RecordErased returns what records that the redaction of a run is complete; nil if the run was not redacted,

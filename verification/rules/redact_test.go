@@ -68,7 +68,7 @@ func TestNothingPersonalIsLeftOfAnyFact(t *testing.T) {
 		if kind == "redacted" { // the next redaction keeps it
 			history = append(history, rules.Event{At: flows.Noon(), Fact: rules.VerdictRecorded{Decision: rules.DecisionApprove}})
 		}
-		redacted, err := rules.Redact(flows.RunID, history, verification.Person{Name: "root"}, flows.Noon())
+		redacted, err := rules.Redact(flows.RunID, history, "", verification.Person{Name: "root"}, flows.Noon())
 		if err != nil || len(redacted) != len(history)+1 {
 			t.Fatalf("%s: Redact = %d events, %v", kind, len(redacted), err)
 		}
@@ -165,7 +165,7 @@ func TestARedactionIsRefusedWhileTheRunIsNeeded(t *testing.T) {
 		},
 		{"flagged", begin(t, flows.DeskFlow(), "").submit(`{"consent_status":"declined"}`).pass(), "run: the run needs a verdict"},
 	} {
-		if got, err := rules.Redact(row.j.run.ID, row.j.history, by, row.j.now); err == nil || err.Error() != row.want || got != nil {
+		if got, err := rules.Redact(row.j.run.ID, row.j.history, "", by, row.j.now); err == nil || err.Error() != row.want || got != nil {
 			t.Errorf("%s: Redact = %v, %v; want %s", row.name, got, err, row.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestARedactionIsRefusedWhileTheRunIsNeeded(t *testing.T) {
 // redacted removes the personal data of a run that is over.
 func (j *journey) redacted() *journey {
 	j.t.Helper()
-	history, err := rules.Redact(j.run.ID, j.history, verification.Person{Name: "root", Identity: "operator#root"}, j.now)
+	history, err := rules.Redact(j.run.ID, j.history, "", verification.Person{Name: "root", Identity: "operator#root"}, j.now)
 	if err != nil || history == nil {
 		j.t.Fatalf("Redact = %d events, %v", len(history), err)
 	}
@@ -201,7 +201,7 @@ func TestARedactedRunTakesOnlyAVerdict(t *testing.T) {
 			t.Errorf("%T = %v, want ErrRedacted", c, err)
 		}
 	}
-	if again, err := rules.Redact(j.run.ID, j.history, verification.Person{}, j.now); again != nil || err != nil {
+	if again, err := rules.Redact(j.run.ID, j.history, "", verification.Person{}, j.now); again != nil || err != nil {
 		t.Errorf("again: %d events, %v, want nothing", len(again), err)
 	}
 	j.after(time.Hour).do(rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "Asha was seen.", By: "ravi"})
@@ -230,7 +230,7 @@ func TestACompleteRedactionIsRecordedOnce(t *testing.T) {
 	if n, again := record(), record(); n != 1 || again != 0 || !j.report().Run.ErasedAt.Equal(j.now) || j.report().Digest != filed {
 		t.Errorf("%d events, then %d; the report has %+v and the digest %s, want %s", n, again, j.report().Run, j.report().Digest, filed)
 	}
-	if again, err := rules.Redact(j.run.ID, j.history, verification.Person{}, j.now); again != nil || err != nil {
+	if again, err := rules.Redact(j.run.ID, j.history, "", verification.Person{}, j.now); again != nil || err != nil {
 		t.Errorf("again: %d events, %v, want nothing", len(again), err)
 	}
 	j.do(rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "Asha was seen.", By: "ravi"})
@@ -270,7 +270,7 @@ func redactionKeeps(t flows.Tester, j *journey) {
 	if j.run.Ended == "" {
 		return
 	}
-	history, err := rules.Redact(j.run.ID, j.history, verification.Person{Name: "root"}, j.now)
+	history, err := rules.Redact(j.run.ID, j.history, "", verification.Person{Name: "root"}, j.now)
 	if j.run.Decision() == rules.DecisionReview {
 		if !errors.Is(err, verification.ErrConflict) || history != nil {
 			t.Errorf("a run that needs a verdict: Redact = %d events, %v", len(history), err)

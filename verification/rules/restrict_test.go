@@ -143,14 +143,14 @@ func restrictionHides(t flows.Tester, j *journey) {
 	shown := rules.Shown(history)
 	equal(t, "what is shown twice", rules.Shown(shown), shown)
 	if j.run.Hold == (rules.Hold{}) && j.run.RestrictedAt.IsZero() {
-		redacted, err := rules.Redact(j.run.ID, j.history, officer, j.now)
+		redacted, err := rules.Redact(j.run.ID, j.history, "", officer, j.now)
 		if err != nil {
 			t.Fatalf("Redact = %v", err)
 		}
 		n := len(kept)
 		equal(t, "what is shown of a restricted run", shown[:n], redacted[:n])
 		equal(t, "the restricted run", read(t, j, shown, false), read(t, j, redacted, false))
-		after, err := rules.Redact(j.run.ID, history, officer, j.now)
+		after, err := rules.Redact(j.run.ID, history, "", officer, j.now)
 		if err != nil {
 			t.Fatalf("Redact of a restricted run = %v", err)
 		}

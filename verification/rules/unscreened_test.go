@@ -235,7 +235,7 @@ func TestTheReportSaysWhatWasNotScreened(t *testing.T) {
 	}
 	j.approve("")
 	var err error
-	if j.history, err = rules.Redact(flows.RunID, j.history, verification.Person{Name: "root"}, j.now); err != nil {
+	if j.history, err = rules.Redact(flows.RunID, j.history, "", verification.Person{Name: "root"}, j.now); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "the report of a redacted run", j.report().Unscreened, want)

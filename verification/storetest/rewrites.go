@@ -33,7 +33,7 @@ func operator() verification.Person {
 
 // redacted returns the history without personal data, an hour after its last event.
 func (s history) redacted() history {
-	events, err := rules.Redact(s.id, s.events, operator(), s.events[len(s.events)-1].At.Add(time.Hour))
+	events, err := rules.Redact(s.id, s.events, "", operator(), s.events[len(s.events)-1].At.Add(time.Hour))
 	if err != nil || events == nil {
 		panic(err) // the histories of these clauses are over
 	}

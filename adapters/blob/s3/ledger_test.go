@@ -79,7 +79,7 @@ func TestALedgerThatABucketLostIsNoticed(t *testing.T) {
 			w := k.Apply(workflow.Definition{Workflow: "instant", Name: "Instant", Start: "done", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}}})
 			for range 2 {
 				run := k.Start(w.ID, engine.StartRequest{ReferenceID: "person-1"})
-				if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, verification.Person{Name: "Asha", Identity: "asha"}); err != nil {
+				if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, run.ID, "", verification.Person{Name: "Asha", Identity: "asha"}); err != nil {
 					t.Fatal(err)
 				}
 				k.Settle()

@@ -236,7 +236,7 @@ func (f *forgetting) redactRuns(ctx context.Context, most int) (redacted, kept i
 		if !r.RedactedAt.IsZero() || redacted == most {
 			continue
 		}
-		switch _, err := f.engine.Redact(ctx, tenant, r.ID, forgetBy); {
+		switch _, err := f.engine.Redact(ctx, tenant, r.ID, "", forgetBy); {
 		case err == nil:
 			redacted++
 		case errors.Is(err, verification.ErrConflict):
@@ -317,7 +317,7 @@ func (f *forgetting) deleteAll(ctx context.Context) error {
 		all, err := engineRunsOf(ctx, f.store)
 		for _, r := range all { // which has the host look at what is to be erased now, and not within a minute
 			if err == nil && !r.RedactedAt.IsZero() {
-				_, err = e.Redact(ctx, tenant, r.ID, forgetBy)
+				_, err = e.Redact(ctx, tenant, r.ID, "", forgetBy)
 			}
 		}
 		// A run whose redaction is not complete when retention reaches it is looked at again after a quarter of an hour.

@@ -148,7 +148,7 @@ func forgottenRuns(t *testing.T, fresh func(t *testing.T) string) *erasures {
 	}
 	must(err)
 	first := e.runs[0]
-	_, err = f.engine.Redact(ctx, tenant, first, forgetBy)
+	_, err = f.engine.Redact(ctx, tenant, first, "", forgetBy)
 	must(err)
 	must(f.documents.RemoveDocuments(ctx, verification.RunRef{Tenant: tenant, Run: first}))
 	e.runs = e.runs[1:]
@@ -174,7 +174,7 @@ func forgottenRuns(t *testing.T, fresh func(t *testing.T) string) *erasures {
 		must(os.Remove(filepath.Join(e.uploads, name)))
 	}
 	for n, id := range e.runs {
-		_, err := f.engine.Redact(ctx, tenant, id, forgetBy)
+		_, err := f.engine.Redact(ctx, tenant, id, "", forgetBy)
 		must(err)
 		if n%3 == 0 {
 			events, err := f.store.Load(ctx, tenant, id, 0)
@@ -188,7 +188,7 @@ func forgottenRuns(t *testing.T, fresh func(t *testing.T) string) *erasures {
 	before, err := os.ReadFile(f.ledgerFile())
 	must(err)
 	for range erasedRuns() { // a client that repeats a redaction adds nothing
-		_, err := f.engine.Redact(ctx, tenant, e.runs[1], forgetBy)
+		_, err := f.engine.Redact(ctx, tenant, e.runs[1], "", forgetBy)
 		must(err)
 	}
 	e.ledger, err = os.ReadFile(f.ledgerFile())

@@ -366,7 +366,7 @@ func hiddenRuns(t *testing.T, s store.Store) map[verification.RunID][]rules.Even
 			var err error
 			switch kind {
 			case "redact":
-				next, err = rules.Redact(id, history, by, now)
+				next, err = rules.Redact(id, history, "", by, now)
 			case "restrict":
 				next, err = rules.Restrict(id, history, "contested", by, now)
 			case "lift":

@@ -315,7 +315,7 @@ func TestARewrittenRunIsSoonInNoFile(t *testing.T) {
 		{At: start(), Fact: rules.Started{Workflow: "a0000000-0000-7000-8000-0000000000ff", ReferenceID: canary, Input: verification.Data(`{"name":"` + canary + `"}`)}},
 		{At: start(), Fact: rules.Cancelled{}},
 	}
-	rewritten, err := rules.Redact(runID(0), begun, verification.Person{}, start())
+	rewritten, err := rules.Redact(runID(0), begun, "", verification.Person{}, start())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -248,7 +248,7 @@ func (h hosts) removal(ctx context.Context, e *engine.Engine, r *rand.Rand, run 
 	case doLift:
 		_, err = e.LiftRestriction(ctx, tenant, run, canary, by)
 	case doRedact:
-		_, err = e.Redact(ctx, tenant, run, by)
+		_, err = e.Redact(ctx, tenant, run, "", by)
 	case doRead:
 		d, err := e.Run(ctx, tenant, run)
 		if err != nil {

@@ -90,7 +90,7 @@ func (c *Caller) rewrite(t *rapid.T) error {
 	}
 	switch rapid.SampledFrom([]string{"redact", "restrict", "restrict", "lift", "lift"}).Draw(t, "rewrite") {
 	case "redact":
-		commit.Events, err = rules.Redact(id, history, by, c.now)
+		commit.Events, err = rules.Redact(id, history, "", by, c.now)
 	case "restrict":
 		commit.Events, err = rules.Restrict(id, history, "contested", by, c.now)
 	default:

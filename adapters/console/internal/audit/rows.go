@@ -119,7 +119,8 @@ func (p *Pages) row(
 		}
 		v.Run, v.About = string(e.Run), s.Base+filter{About: string(e.Run), All: true}.with("/audit", "")
 		if v.Reference = s.Say("audit.deleted"); len(history) > 0 {
-			v.RunURL, v.Reference = s.Base+"/runs/"+string(e.Run), rules.Fold(e.Run, history[:1]).Started.ReferenceID
+			run := rules.Fold(e.Run, history)
+			v.RunURL, v.Reference = s.Base+"/runs/"+string(e.Run), s.Reference(run.Started.ReferenceID, run.RestrictedAt)
 		}
 		v.Details = about(s, e, history)
 	}
@@ -244,8 +245,11 @@ func with(all []string, text string) []string {
 	return append(all, text)
 }
 
-// detail returns what an entry alone says: the decision of a verdict in words.
+// detail returns what an entry alone says: the decision of a verdict, and the reason of a redaction, in words.
 func detail(s shell.Session, e store.AuditEntry) []string {
+	if text := s.Message("redact.reason." + e.Detail); text != "" && e.Action == store.AuditRunRedacted {
+		return []string{text}
+	}
 	if text := s.Message("decision." + e.Detail); text != "" && (e.Action == store.AuditVerdictGiven || e.Action == store.AuditVerdictProposed) {
 		return []string{text}
 	}

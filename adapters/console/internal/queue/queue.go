@@ -177,7 +177,7 @@ func (p *Pages) before(ctx context.Context, s shell.Session, row *queueRow, f ru
 func rowOf(s shell.Session, run rules.Summary, f Filter, now time.Time) queueRow {
 	v := run.Review
 	row := queueRow{
-		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: run.ReferenceID, Workflow: v.WorkflowName,
+		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: s.Reference(run.ReferenceID, run.RestrictedAt), Workflow: v.WorkflowName,
 		Subject: v.Subject,
 		Since:   s.Ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
 		Assigned: s.AssigneeBadge(v.Assignment),

@@ -25,6 +25,7 @@ type runsView struct {
 	Rows     []runRow
 	Redact   string // the URL that asks for the redaction of selected runs; empty if the person may not, or has searched for nobody
 	Total    string
+	Kept     string // the URL of the holds, restrictions and removals; empty for a person who may not see them
 	Pager    *web.Pager
 	Empty    web.Empty
 }
@@ -54,6 +55,9 @@ type runRow struct {
 
 func (p *Pages) ShowRuns(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	v := runsView{}
+	if s.Role.Audits() {
+		v.Kept = s.Base + "/runs/kept"
+	}
 	q, err := v.filter(r, s)
 	if err != nil {
 		return err
@@ -173,7 +177,7 @@ func (p *Pages) addRuns(r *http.Request, s shell.Session, v *runsView, q store.R
 			return "", err
 		}
 		row := runRow{
-			ID: one.ID, URL: s.Base + "/runs/" + string(one.ID) + query, ReferenceID: one.ReferenceID, Workflow: workflow,
+			ID: one.ID, URL: s.Base + "/runs/" + string(one.ID) + query, ReferenceID: s.Reference(one.ReferenceID, one.RestrictedAt), Workflow: workflow,
 			Status: s.StatusBadge(one.Status), StartedAt: s.At(one.StartedAt),
 		}
 		if d := summary.DecisionAt(at); d != rules.DecisionNone {

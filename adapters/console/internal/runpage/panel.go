@@ -106,7 +106,7 @@ type holdView struct {
 
 // holdOf returns what a script says of a verdict on the run.
 func holdOf(s shell.Session, rec desk.RunRecord) *holdView {
-	key, reference := "held.", shell.Isolate(rec.Report.Run.ReferenceID)
+	key, reference := "held.", shell.Isolate(s.Reference(rec.Report.Run.ReferenceID, rec.Report.Run.RestrictedAt))
 	if rec.FourEyes && rec.Report.Proposal.Decision == rules.DecisionNone {
 		key = "held.propose."
 	}

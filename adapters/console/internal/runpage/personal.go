@@ -31,6 +31,7 @@ type personalView struct {
 	RestrictRefusal string // why the run cannot be restricted now; empty if it can
 	Redact          string
 	Refusal         string         // why nothing can be removed now; empty if it can
+	Reasons         []shell.Choice // of a removal
 	Export          string         // empty for a restricted run, too
 	Checks          []shell.Choice // that may have screened the person, by key
 	AllRuns         bool           // the file may have all runs with the reference id
@@ -48,6 +49,7 @@ func (v personalView) Shown() bool {
 type keptPersonal struct {
 	Note                         *web.Note
 	HoldReason, HoldProblem      string
+	RedactProblem                string
 	Restriction, RestrictProblem string // the reason of a restriction, or of its end
 	ExportReason, ExportProblem  string
 	ExportAll, ExportedScreening bool
@@ -83,10 +85,7 @@ func personalOf(s shell.Session, rec desk.RunRecord, until time.Time, f queue.Fi
 		v.Hold = at + "/hold" + f.Query()
 	}
 	if rec.MayRedact || rec.Kept != nil {
-		v.Redact, v.Refusal = at+"/redact"+f.Query(), queue.RedactionRefusal(s, rec.Kept)
-		if rec.Kept == nil && until.After(rec.At) {
-			v.Refusal = s.Say("redact.until", s.At(until).Text[:len(time.DateOnly)])
-		}
+		v.Redact, v.Refusal, v.Reasons = at+"/redact"+f.Query(), queue.Refusal(s, rec.Kept, until, rec.At), queue.ReasonsToRedact(s)
 	}
 	if !restricted.IsZero() {
 		return v
@@ -127,7 +126,11 @@ func (p *Pages) Redact(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	if err != nil {
 		return err
 	}
-	_, err = p.shell.Engine.Redact(r.Context(), s.Tenant, id, s.Person())
+	reason := rules.RedactReason(r.PostForm.Get("reason"))
+	if reason == "" {
+		return p.showRun(w, r, s, http.StatusUnprocessableEntity, keptVerdict{Personal: keptPersonal{RedactProblem: s.Say("redact.reason.problem")}})
+	}
+	_, err = p.shell.Engine.Redact(r.Context(), s.Tenant, id, reason, s.Person())
 	if errors.Is(err, verification.ErrConflict) {
 		kept := keptPersonal{Note: &web.Note{Tone: web.Warning, Text: s.Say("redact.refused") + " " + queue.RedactionRefusal(s, err)}}
 		return p.showRun(w, r, s, http.StatusConflict, keptVerdict{Personal: kept})

@@ -49,7 +49,7 @@ func (p *Pages) relatedView(r *http.Request, s shell.Session, rec desk.RunRecord
 	names := map[verification.WorkflowID]string{}
 	for _, run := range found.Runs {
 		strong := slices.ContainsFunc(run.Same, func(r desk.Relation) bool { return !r.Weak() })
-		row := relatedRow{Weak: !strong, URL: s.Base + "/runs/" + string(run.ID), Reference: run.ReferenceID, StartedAt: s.At(run.StartedAt)}
+		row := relatedRow{Weak: !strong, URL: s.Base + "/runs/" + string(run.ID), Reference: s.Reference(run.ReferenceID, run.RestrictedAt), StartedAt: s.At(run.StartedAt)}
 		if row.Workflow, err = p.shell.WorkflowName(r, s, names, run.Workflow); err != nil {
 			return nil, err
 		}

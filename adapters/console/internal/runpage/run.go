@@ -178,7 +178,7 @@ func (p *Pages) claim(ctx context.Context, s shell.Session, id verification.RunI
 func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) runView {
 	report := rec.Report
 	v := runView{
-		ID: report.Run.ID, Reference: report.Run.ReferenceID, Back: s.Base + f.List() + "#run-" + string(report.Run.ID), BackText: s.Say("run.back." + strings.Trim(s.Path, "/")),
+		ID: report.Run.ID, Reference: s.Reference(report.Run.ReferenceID, report.Run.RestrictedAt), Back: s.Base + f.List() + "#run-" + string(report.Run.ID), BackText: s.Say("run.back." + strings.Trim(s.Path, "/")),
 		Badges: []web.Badge{s.StatusBadge(report.Run.Status)}, Over: rec.Review == nil, Subject: p.subjectOf(s, rec), Differing: factsOf(s, rec), Input: tableOf(rec.Input, rec.InputSchema, nil, s.Message), Facts: runFacts(s, rec), Dates: runDates(s, rec), Guide: guideOf(s, report),
 		Counts: s.Say("run.counts", report.Summary.OK, report.Summary.NeedsReview, report.Summary.Failed),
 	}

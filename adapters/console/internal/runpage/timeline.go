@@ -217,7 +217,11 @@ func (t *teller) line(e rules.Event) timelineLine {
 	case rules.HoldEnded:
 		return t.person(f.By, web.Neutral, "hold_ended")
 	case rules.Redacted:
-		return t.person(f.By, web.Neutral, "redacted")
+		l := t.person(f.By, web.Neutral, "redacted")
+		if f.Reason != "" {
+			l = l.saying(t.Say("redact.reason." + string(f.Reason)))
+		}
+		return l
 	case rules.Erased:
 		return t.run(web.Neutral, "erased")
 	case rules.DocumentsRemoved:

@@ -4,6 +4,7 @@ package shell
 
 import (
 	"strings"
+	"time"
 
 	"github.com/verifyd/verifyd/verification/rules"
 )
@@ -36,6 +37,14 @@ func (s Session) Sentences(all []rules.Sentence) string {
 		}
 	}
 	return strings.Join(texts, " ")
+}
+
+// Reference returns the reference id of a run: a restricted one is not called redacted.
+func (s Session) Reference(id string, restricted time.Time) string {
+	if id == rules.RedactedReference && !restricted.IsZero() {
+		return s.Say("restrict.reference")
+	}
+	return id
 }
 
 // Isolate keeps the direction of a text apart from the direction of the sentence around it.
