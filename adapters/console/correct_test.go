@@ -63,6 +63,6 @@ func TestARedactedRunWarnsBesideTheNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, admin.get(path), http.StatusOK, "\u2068Asha Rao\u2069", "!new personal data", `<optgroup label="Start data">`)
-	admin.post(path +"/redact", "reason", "asked")
+	admin.post(path+"/redact", "reason", "asked")
 	wants(t, admin.get(path), http.StatusOK, "!\u2068Asha Rao\u2069", "Notes that you write now are new personal data", "!/corrections")
 }

@@ -46,7 +46,9 @@ func (d *Desk) Removals(
 				own = append(own, string(w.Kind)+" "+w.Text)
 			}
 			for _, key := range d.engine.SearchKeys(t, []facts.SearchWord{w}) {
-				asked := slices.ContainsFunc(keys, func(choice []store.SearchKey) bool { return slices.ContainsFunc(key, func(k store.SearchKey) bool { return slices.Contains(choice, k) }) })
+				asked := slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
+					return slices.ContainsFunc(key, func(k store.SearchKey) bool { return slices.Contains(choice, k) })
+				})
 				if asked && !slices.Contains(one.Found, w.Kind) {
 					one.Found = append(one.Found, w.Kind)
 				}

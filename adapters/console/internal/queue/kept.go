@@ -66,7 +66,7 @@ func (p *Pages) ShowKept(w http.ResponseWriter, r *http.Request, s shell.Session
 		}
 		switch list {
 		case store.AuditRunHeld:
-			row.End = s.Base+"/runs/"+string(row.ID)+"/hold/end"
+			row.End = s.Base + "/runs/" + string(row.ID) + "/hold/end"
 		case store.AuditRunRestricted:
 			row.End, row.NeedsReason = s.Base+"/runs/"+string(row.ID)+"/restrict/end", true
 		case store.AuditRunRedacted:
