@@ -39,7 +39,7 @@ func TestNothingPersonalIsLeftOfAnyFact(t *testing.T) {
 		"HitsCleared.Cleared.Node", "HitsCleared.Cleared.Run", "HitsCleared.Node",
 		"HitsFound.List", "HitsFound.ListVersion", "HitsFound.Node", "HoldEnded.By", "HoldEnded.Identity", "JourneyOpened.Node", "NoAnswer.Node", "NoAnswer.Outcome", "NoteAdded.By", "NoteAdded.Identity",
 		"PollFailed.Node", "ProposalReturned.By", "ProposalReturned.Decision", "ProposalReturned.Identity", "ProposalReturned.Node",
-		"ProposalReturned.Reason", "ProposalReturned.Request", "Redacted.By", "Redacted.Digest", "Redacted.Identity", "Redirected.Node",
+		"ProposalReturned.Reason", "ProposalReturned.Request", "Redacted.By", "Redacted.Digest", "Redacted.Identity", "Redacted.Reason", "Redirected.Node",
 		"Restricted.By", "Restricted.Digest", "Restricted.Identity", "RestrictionLifted.By", "RestrictionLifted.Identity",
 		"ResultPending.Node", "ResultRecorded.Node", "ResultRecorded.Screening.Cleared.By", "ResultRecorded.Screening.Cleared.Identity",
 		"ResultRecorded.Screening.Cleared.List", "ResultRecorded.Screening.Cleared.ListVersion", "ResultRecorded.Screening.Cleared.Node",
@@ -320,5 +320,21 @@ func redactionKeeps(t flows.Tester, j *journey) {
 	equal(t, "the run after its redaction", seen(history), seen(j.history))
 	if left := rules.Fold(j.run.ID, history).Documents; len(left) > 0 {
 		t.Errorf("a redacted run has the documents %+v", left)
+	}
+}
+
+func TestTheReasonOfARedactionIsOneOfAFewWords(t *testing.T) {
+	history := []rules.Event{{At: flows.Noon(), Fact: rules.Started{}}, {At: flows.Noon(), Fact: rules.Cancelled{}}}
+	for _, reason := range append(rules.RedactReasons(), "") {
+		redacted, err := rules.Redact(flows.RunID, history, reason, verification.Person{Name: "root"}, flows.Noon())
+		if err != nil {
+			t.Fatalf("%s: %v", reason, err)
+		}
+		if f, ok := redacted[2].Fact.(rules.Redacted); !ok || f.Reason != reason {
+			t.Errorf("a redaction for %q is recorded as %+v", reason, redacted[2].Fact)
+		}
+	}
+	if got, err := rules.Redact(flows.RunID, history, "Asha Rao asked", verification.Person{Name: "root"}, flows.Noon()); !errors.Is(err, verification.ErrInvalid) || got != nil {
+		t.Errorf("a redaction for another reason = %d events, %v, want ErrInvalid", len(got), err)
 	}
 }
