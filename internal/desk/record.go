@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
@@ -14,7 +15,7 @@ import (
 
 // RunRecord is a run as a reviewer sees it: its report and its whole history.
 type RunRecord struct {
-	// Report has the schemas of the data of its cards.
+	// Report has the schemas of the data of its cards, and the labels as people read them.
 	Report rules.Report
 	Action *rules.Action // nil unless a live run waits on a human; without a link
 	Review *rules.Review // the entry in the review queue; nil unless the run needs a verdict
@@ -29,7 +30,11 @@ type RunRecord struct {
 	// or if hits were found since.
 	Verdict rules.Verdict
 	Subject rules.Subject
-	Facts   facts.Facts
+	// Elements are named in the labels of Report and Facts. ElementsThen are those of each list that History has, by the index
+	// of the event with the list.
+	Elements     facts.Elements
+	ElementsThen map[int]facts.Elements
+	Facts        facts.Facts
 	// Input is what the run was started with, and InputSchema describes it.
 	Input       verification.Data
 	InputSchema workflow.DataSchema
@@ -104,6 +109,27 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 	}
 	r.words = facts.SearchWords(h.Program, h.Run)
 	r.Report.Concerns = h.Run.Compared(r.Report.Concerns, h.Program, facts.SubjectOf(h.Program, h.Run))
+	r.Elements, r.ElementsThen = facts.ElementsOf(h.Program, h.Run), elementsThen(h)
+	r.Report = r.Elements.Named(r.Report)
 	r.Subject, r.Facts = facts.SubjectOf(h.Program, h.Run), facts.Of(h.Program, h.Run, schemas, r.Asked)
 	return r, nil
+}
+
+// elementsThen returns RunRecord.ElementsThen.
+func elementsThen(h engine.History) map[int]facts.Elements {
+	found, run, lists := map[int]facts.Elements{}, rules.Fold(h.Run.ID, nil), []int(nil)
+	for i, e := range h.Events {
+		if f, ok := e.Fact.(rules.GroupBegan); ok && h.Program.ElementValues(f.Node) != nil {
+			lists = append(lists, i)
+		}
+	}
+	for k, at := range lists {
+		end := len(h.Events) // of the part of the history in which no other list is read
+		if k+1 < len(lists) {
+			end = lists[k+1]
+		}
+		run = run.EvolveAll(h.Events[run.Seq:end])
+		found[at] = facts.ElementsOf(h.Program, run)
+	}
+	return found
 }

@@ -137,7 +137,7 @@ func (s *session) withBrief(summary rules.Summary, run rules.Run) rules.Summary 
 	if summary.Review != nil {
 		subject, differing := facts.BriefOf(s.program, run)
 		review := summary.Review.WithBrief(subject, differing)
-		review.Concerns = run.Compared(review.Concerns, s.program, subject)
+		review.Concerns = facts.ElementsOf(s.program, run).NamedConcerns(run.Compared(review.Concerns, s.program, subject))
 		summary.Review = &review
 	}
 	return summary

@@ -51,6 +51,9 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	p := report.Of(run, program, h.events, h.at, t, describe, forFile)
 	p.AllowMissing = allowMissing
 	p.Subject = facts.SubjectOf(program, run)
+	if forFile {
+		p.Report = facts.ElementsOf(program, run).Named(p.Report)
+	}
 	p.Zone = e.location(h.run.Started.Zone)
 	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {
 		return nil, err

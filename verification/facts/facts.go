@@ -115,7 +115,7 @@ func factsOf(
 	p workflow.Program, r rules.Run, v rules.FactValues,
 	schemas map[verification.NodeID]workflow.DataSchema, asked []Asked,
 ) Facts {
-	t := facts{p: p, r: r, documents: map[verification.NodeID][]string{}}
+	t := facts{p: p, r: r, elements: ElementsOf(p, r), documents: map[verification.NodeID][]string{}}
 	for _, a := range asked {
 		for _, d := range r.Documents {
 			if d.ID != "" && strings.Contains(string(a.With), d.ID) {
@@ -137,6 +137,7 @@ func factsOf(
 type facts struct {
 	p         workflow.Program
 	r         rules.Run
+	elements  Elements
 	documents map[verification.NodeID][]string // of checks
 	sources   []factSource
 	rows      []Row
@@ -265,7 +266,7 @@ func (t *facts) place(row fieldRow, c Cell) Cell {
 		s.Kind = SourceInput
 	}
 	if c.Node != "" {
-		s.Label = cmp.Or(step.Label, node.Label, string(c.Node))
+		s.Label = t.elements.Label(c.Node, cmp.Or(step.Label, node.Label, string(c.Node)))
 	}
 	number := 0
 	for i, known := range t.sources {

@@ -2,7 +2,10 @@
 
 package rules
 
-import "github.com/verifyd/verifyd/verification/workflow"
+import (
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // FactValue is the value of an expression of `subject` or `compare` in a run.
 type FactValue struct {
@@ -55,4 +58,28 @@ func (r Run) FactValues(p workflow.Program) FactValues {
 		f.Compared = append(f.Compared, row)
 	}
 	return f
+}
+
+// ElementValues evaluates the expressions of `element` of a node with for_each for each element of the last visit: see
+// workflow.Program.ElementValues. There are none without `element`, and once the list is redacted. It never fails.
+func (r Run) ElementValues(p workflow.Program, g Group) (all [][]any) {
+	values, list := p.ElementValues(g.Node), g.list()
+	if values == nil || len(list) != g.Elements {
+		return nil
+	}
+	scope := r.scope()
+	for i, item := range list {
+		scope.Item, scope.Position = item, i+1
+		all = append(all, values.Evaluate(scope))
+	}
+	return all
+}
+
+// OfEarlierList reports whether a step is of an element of an earlier list: the last visit of the node has not come to the
+// step.
+func (r Run) OfEarlierList(step verification.NodeID) bool {
+	node, element, _ := step.Parts()
+	g, ok := r.Group(node)
+	s := r.step(step)
+	return ok && element > 0 && s != nil && !g.onVisit(s)
 }

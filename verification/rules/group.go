@@ -40,6 +40,12 @@ type Group struct {
 // itemsField is the field of GroupBegan.Items that has the list.
 const itemsField = "list"
 
+// list returns the list of the last visit; nil once it is redacted.
+func (g Group) list() []any {
+	list, _ := g.Items.Map()[itemsField].([]any)
+	return list
+}
+
 // Group returns the group of a node, and whether the run has come to it.
 func (r Run) Group(id verification.NodeID) (Group, bool) {
 	if i := r.groupIndex(id); i >= 0 {

@@ -100,7 +100,7 @@ func (r *Run) scopeAt(step verification.NodeID) workflow.Scope {
 		return s
 	}
 	g, _ := r.Group(node)
-	if list, _ := g.Items.Map()[itemsField].([]any); element <= len(list) {
+	if list := g.list(); element <= len(list) {
 		s.Item = list[element-1]
 	}
 	s.Position = element

@@ -34,6 +34,14 @@ func (d Definition) withBirthDates() Definition {
 			mark(r.node, r.field, kindIf(company))
 		}
 	}
+	for _, n := range d.Nodes {
+		if n.Element == nil {
+			continue
+		}
+		for _, r := range fieldsRead(n.Element.BirthDate, n.ForEach) {
+			mark(r.node, r.field, kindIf(n.Element.Kind == FactCompany))
+		}
+	}
 	d.EachCheck(func(id verification.NodeID, n Node) {
 		node, _, _ := id.Parts()
 		with := n.With.Map()

@@ -67,6 +67,19 @@ func TestABirthDateIsWhatIsReadOrNamedAsOne(t *testing.T) {
 			t.Errorf("birth dates %s", got)
 		}
 	})
+	t.Run("who an element is", func(t *testing.T) {
+		each := screen("", "")
+		each.ForEach, each.Element = "steps.form.data.owners", &workflow.ElementFields{Name: "item.born", BirthDate: "item.born", Kind: workflow.FactCompany}
+		if got := births(t, workflow.Definition{Name: "w", Start: "form", Nodes: map[verification.NodeID]workflow.Node{
+			"form": {Type: workflow.NodeCustomerInput, Next: "list", Fields: workflow.InputFields{
+				{Name: "owners", Type: workflow.FieldGroup, Fields: workflow.InputFields{date("born", "Since")}},
+			}},
+			"list": each,
+			"done": {Type: workflow.NodeEnd},
+		}}); got != "owners.born:company" {
+			t.Errorf("birth dates %s", got)
+		}
+	})
 }
 
 func TestABirthDateOfAnElementOfAFormIsOne(t *testing.T) {

@@ -23,6 +23,7 @@ type Program struct {
 	whens      map[verification.NodeID]Condition // by NodeID.InDefinition
 	untils     map[verification.NodeID]Condition
 	lists      map[verification.NodeID]Template // of for_each: see Elements
+	elements   map[verification.NodeID]Values   // see ElementValues
 	patterns   map[verification.NodeID]map[string]Pattern
 	input      Schema
 	facts      Values // of the expressions of `subject` and `compare`; nil if there are none
@@ -102,6 +103,7 @@ func (v *validator) compile(ctx context.Context, id verification.WorkflowID, ver
 		whens:      map[verification.NodeID]Condition{},
 		untils:     map[verification.NodeID]Condition{},
 		lists:      map[verification.NodeID]Template{},
+		elements:   map[verification.NodeID]Values{},
 		patterns:   map[verification.NodeID]map[string]Pattern{},
 	}
 	if err := v.texts(ctx, l, &p); err != nil {
@@ -152,6 +154,7 @@ func (v *validator) texts(ctx context.Context, l ExpressionCompiler, p *Program)
 	for _, id := range v.names() {
 		n := v.def.Nodes[id]
 		v.list(id, n, l, p)
+		v.elementValues(ctx, id, n, l, p)
 		switch n.Type {
 		case NodeBranch:
 			v.conditions(ctx, id, n, l, p)

@@ -94,6 +94,8 @@ type Node struct {
 	// ForEach is an expression for a list, of a check, a group of checks or a customer input. The run makes the step for
 	// each element of the list.
 	ForEach string `json:"for_each,omitempty"`
+	// Element says who the elements are; nil if the workflow does not say.
+	Element *ElementFields `json:"element,omitempty"`
 
 	// Consent and customer input: the name of the signal that delivers the
 	// customer's answer; empty means the node's name followed by _submitted.

@@ -21,8 +21,8 @@ func searchable() []FieldType {
 // alphabetical order. It must not be changed.
 func (p Program) SearchedInput() []string { return p.searchedInput }
 
-// Searches reports whether runs are found by any answer, or by any property of the input.
-func (p Program) Searches() bool { return p.searchedInput != nil || p.searchedAnswers }
+// Searches reports whether runs are found by any answer, by any property of the input, or by an element.
+func (p Program) Searches() bool { return p.searchedInput != nil || p.searchedAnswers || len(p.elements) > 0 }
 
 // addSearch sets what SearchedInput and Searches return.
 func (p *Program) addSearch() {

@@ -19,7 +19,12 @@ const (
 func (p Program) Size() int {
 	d := p.Version.Definition
 	facts, _ := d.factTexts()
-	return programOverhead + (d.expressions()+len(facts))*expressionSize + len(d.InputSchema)*schemaFactor
+	texts := len(facts)
+	for _, n := range d.Nodes {
+		elements, _ := n.Element.texts("")
+		texts += len(elements)
+	}
+	return programOverhead + (d.expressions()+texts)*expressionSize + len(d.InputSchema)*schemaFactor
 }
 
 // expressions returns the number of conditions, lists and ${...} in a definition. The condition of a group counts for each member.

@@ -89,13 +89,19 @@ func (v *validator) subject() {
 
 // facts compiles the expressions of `subject` and `compare`. All steps may have run.
 func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program) {
-	texts, paths := v.def.factTexts()
-	if len(texts) == 0 || len(v.def.Compare) > maxComparisons {
-		return
+	if texts, paths := v.def.factTexts(); len(v.def.Compare) <= maxComparisons {
+		p.facts = v.values(ctx, l, texts, paths, v.declarations(""))
+	}
+}
+
+// values compiles expressions for people, and returns them as they are stored; nil if there are none.
+func (v *validator) values(ctx context.Context, l ExpressionCompiler, texts, paths []string, declared []Declarations) Values {
+	if len(texts) == 0 {
+		return nil
 	}
 	var all []Values // by declarations
 	failed := make([]bool, len(texts))
-	for _, d := range v.declarations("") {
+	for _, d := range declared {
 		values, problems := l.Values(texts, d)
 		for k, err := range problems {
 			if err != nil && !failed[k] {
@@ -104,11 +110,10 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 			}
 		}
 		if values == nil || ctx.Err() != nil {
-			return
+			return nil
 		}
 		all = append(all, values)
 	}
-	p.facts = all[0]
 	for k, path := range paths {
 		if failed[k] {
 			continue
@@ -120,6 +125,7 @@ func (v *validator) facts(ctx context.Context, l ExpressionCompiler, p *Program)
 		v.findings(path, found)
 		v.factType(path, all[len(all)-1].Types(k))
 	}
+	return all[0]
 }
 
 // factType checks the JSON types that a value may have; nil if they are not known.

@@ -231,6 +231,7 @@ func (v *validator) node(id verification.NodeID, n Node, providers []string) {
 	v.translated(at+".label", n.LabelIn, maxLabel)
 	v.translated(at+".text", n.TextIn, maxText)
 	v.each(at, n)
+	v.element(at, n)
 	v.redirects(at, n)
 	switch n.Type {
 	case NodeConsent:

@@ -13,7 +13,7 @@ import (
 // rendered returns the fields of a definition that are expressions or templates, or are no texts for people.
 func rendered() []string {
 	return []string{
-		"with", "data", "when", "until", "for_each", "of", "subject", "input_schema", "pattern", "lifecycle_webhook_url", "value",
+		"with", "data", "when", "until", "for_each", "element", "of", "subject", "input_schema", "pattern", "lifecycle_webhook_url", "value",
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/verifyd/verifyd/adapters/internal/web"
 	"github.com/verifyd/verifyd/internal/desk"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -26,7 +27,8 @@ type teller struct {
 	visits   map[verification.NodeID]int        // so far
 	hits     map[verification.ClearedHit]string // the names of the entries found so far
 	branches []branchView
-	told     int // events
+	told     int            // events
+	elements facts.Elements // of the lists so far
 }
 
 // run returns a line about the run.
@@ -206,8 +208,11 @@ func (t *teller) relabel(id verification.NodeID, label string) {
 	t.steps[id] = s
 }
 
-// label returns the label of a step: in the history, or else in the definition, or else its node.
-func (t *teller) label(id verification.NodeID) string {
+// label returns the label of a step with the name of its element.
+func (t *teller) label(id verification.NodeID) string { return t.elements.Label(id, t.plainLabel(id)) }
+
+// plainLabel returns the label of a step: in the history, or else in the definition, or else its node.
+func (t *teller) plainLabel(id verification.NodeID) string {
 	n, _ := t.rec.Definition.Node(id)
 	of, element, member := id.Parts()
 	switch label := t.steps[id].Label; {
@@ -218,7 +223,7 @@ func (t *teller) label(id verification.NodeID) string {
 	case member == "":
 		return n.Label
 	case element > 0:
-		return t.label(of.Element(element)) + ": " + n.Label
+		return t.plainLabel(of.Element(element)) + ": " + n.Label
 	}
 	return t.rec.Definition.Label(id)
 }

@@ -55,6 +55,11 @@ func timelineOf(s shell.Session, rec desk.RunRecord) (lines []timelineLine, bran
 		}
 		first, last := rec.History[from], rec.History[to-1]
 		t.told = to
+		for i := from; i < to; i++ {
+			if then, ok := rec.ElementsThen[i]; ok {
+				t.elements = then
+			}
+		}
 		l := t.line(last)
 		l.At, l.event = s.At(first.At), last
 		if n := to - from; n > 1 {
