@@ -3,6 +3,7 @@
 package facts
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,14 @@ type Element struct {
 	Kind            workflow.FactKind
 
 	shared bool // another element of the node has the name
+}
+
+// Who returns the name, with the number if another element of the node has the same name.
+func (e Element) Who() string {
+	if e.shared {
+		return fmt.Sprintf("%s (%d)", e.Name, e.Number)
+	}
+	return e.Name
 }
 
 // Title returns the label of the element with its name. The number is in it if another element of the node has the same name.

@@ -22,7 +22,9 @@ func searchable() []FieldType {
 func (p Program) SearchedInput() []string { return p.searchedInput }
 
 // Searches reports whether runs are found by any answer, by any property of the input, or by an element.
-func (p Program) Searches() bool { return p.searchedInput != nil || p.searchedAnswers || len(p.elements) > 0 }
+func (p Program) Searches() bool {
+	return p.searchedInput != nil || p.searchedAnswers || len(p.elements) > 0
+}
 
 // addSearch sets what SearchedInput and Searches return.
 func (p *Program) addSearch() {

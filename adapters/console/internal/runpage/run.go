@@ -67,6 +67,7 @@ type runView struct {
 	Removed   string // says when personal data or the uploads were removed, or since when they are hidden; empty if they are shown to everybody
 	Counts    string // of the cards
 	Subject   subjectView
+	Owners    []*ownersView
 	Differing *factsView // what the sources of the run say; nil for nothing
 	Input     dataTable  // what the run was started with
 	Corrected []string   // the corrections of the input that the table does not show
@@ -206,6 +207,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 		v.PDF = s.Base + "/runs/" + string(v.ID) + "/report.pdf"
 		v.Signed = p.SignReport != nil
 	}
+	v.Owners = ownersOf(s, rec)
 	v.Graph = runGraph(s, rec.Definition, rec.History)
 	v.cards = p.cards(s, rec)
 	v.sort(partsOf(s, rec, v.cards))

@@ -1,0 +1,170 @@
+// Tests of elements with names: the table of owners, and the names wherever a person reads about an element.
+
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/verifyd/verifyd/internal/rig/browser"
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
+
+// named is a workflow with a group of three checks for each owner, who has a name.
+func named() workflow.Definition {
+	member := func(name, label, provider string) workflow.Member {
+		return workflow.Member{
+			Name: name, Label: label, Provider: provider,
+			With: verification.Data(`{"list":"` + name + `","kind":"person","name":"${item.name}","birth_date":"${item.dob}"}`),
+		}
+	}
+	return workflow.Definition{
+		Workflow: "named", Name: "Business account", Start: "owners",
+		Subject: &workflow.SubjectFields{Name: "input.name", Kind: workflow.FactCompany},
+		Nodes: map[verification.NodeID]workflow.Node{
+			"owners": {
+				Type: workflow.NodeChecks, Label: "Owner", ForEach: "input.owners", Order: workflow.OrderOneByOne, OnNotMet: "look", Next: "look",
+				Element: &workflow.ElementFields{Name: "item.name", BirthDate: "item.dob", Kind: workflow.FactPerson},
+				Members: workflow.Members{
+					member("identity", "Identity", "identity"), member("sanctions", "Sanctions", "lists"), member("pep", "Politically exposed", "lists"),
+				},
+			},
+			"look": {Type: workflow.NodeReview, Label: "Second look", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
+		},
+	}
+}
+
+// list is a provider that screens, and finds people by their names.
+type list map[string]verification.Hit
+
+func (list) Describe() verification.ProviderDescription {
+	return verification.ProviderDescription{Screens: true}
+}
+
+func (l list) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	s, of := &verification.ScreeningResult{ListVersion: "1"}, r.With
+	s.List, _ = of["list"].(string)
+	name, _ := of["name"].(string)
+	if hit, ok := l[name]; ok {
+		s.Total, s.Hits = 1, []verification.Hit{hit}
+	}
+	return verification.CheckResult{
+		Outcome: verification.OutcomePassed, Data: map[string]any{"analysis_ok": s.Total == 0}, Screening: s,
+	}, nil
+}
+
+// serveNamed returns a desk whose lists have people.
+func serveNamed(t *testing.T, l list) *desk {
+	return serve(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Providers["lists"], p.Providers["identity"] = l, refuses("Kabir Bose")
+	})
+}
+
+// entry is an entry of a list.
+func entry(name, born string) verification.Hit {
+	return verification.Hit{ID: "f-" + name, Name: name, Score: 1, BirthDates: []string{born}, Topics: []string{"sanction"}, Digest: "d"}
+}
+
+// own starts a run of named, whose owners have names and birth dates.
+func (d *desk) own(reference string, owners ...[2]string) verification.RunID {
+	d.t.Helper()
+	var list []any
+	for _, o := range owners {
+		list = append(list, map[string]any{"name": o[0], "dob": o[1]})
+	}
+	run := d.Start(d.Apply(named()).ID, engine.StartRequest{
+		ReferenceID: reference, Input: verification.DataOf(map[string]any{"name": "Golden Peregrine Maritime", "owners": list}),
+	}).ID
+	d.Settle()
+	return run
+}
+
+// refuses is a provider that does not pass one person.
+type refuses string
+
+func (i refuses) Check(_ context.Context, r verification.CheckRequest) (verification.CheckResult, error) {
+	if r.With["name"] == string(i) {
+		return verification.CheckResult{Outcome: verification.OutcomeFailed}, nil
+	}
+	return verification.CheckResult{Outcome: verification.OutcomePassed}, nil
+}
+
+func TestOwnersAreNamedWhereAPersonReads(t *testing.T) {
+	d := serveNamed(t, list{"Victor Zamoyskov": entry("Viktor Zamoyskov", "1961-03-14")})
+	run := d.own("BIZ-1", [2]string{"Victor Zamoyskov", "1961-03-14"}, [2]string{"Kabir Bose", "1970-04-01"}, [2]string{"Asha Rao", "1980-04-01"}, [2]string{"Asha Rao", "1999-04-01"})
+	p := d.as(reviewerCalled("asha"))
+	page := p.get("/runs/" + string(run))
+	const unscreened = "Owner · Kabir Bose: Sanctions Nobody was screened: the group was decided before this check was called."
+	const hit = "Viktor Zamoyskov · the same name in another spelling · born the same day · sanctioned"
+	for id, want := range map[string]string{
+		"elements-owners": "Owner 4 named, 1 with hits, 1 not screened Name Born Identity Sanctions Politically exposed " +
+			"Victor Zamoyskov 1961-03-14 Confirmed 1 hit, open 1 hit, open " +
+			"Kabir Bose 1970-04-01 Not confirmed Not screened stopped when Identity failed Not screened " +
+			"Asha Rao (3) 1980-04-01 Confirmed No hit No hit Asha Rao (4) 1999-04-01 Confirmed No hit No hit",
+		"why":            "Owner · Victor Zamoyskov: Sanctions Sanctions " + hit + " Owner · Victor Zamoyskov: Politically exposed Pep " + hit + " " + unscreened,
+		"step-owners[1]": "Owner · Victor Zamoyskov Met, 2 hits",
+		"step-owners[4]": "Owner 4 of 4 · Asha Rao Met",
+		"timeline":       "Owner 4 of 4 · Asha Rao: Sanctions: lists was called.",
+	} {
+		if got := lines(t, page, id, "</section>"); !strings.Contains(got, want) {
+			t.Errorf("%s reads\n%s\nwant\n%s", id, got, want)
+		}
+	}
+	if got := lines(t, p.get("/queue"), "run-"+string(run), "</tr>"); !strings.Contains(got, unscreened) {
+		t.Errorf("the row in the queue reads\n%s\nwant\n%s", got, unscreened)
+	}
+	for _, number := range regexp.MustCompile(`Owner \d of 4(?: · Asha)?`).FindAllString(page.body, -1) {
+		if !strings.HasSuffix(number, "Asha") {
+			t.Errorf("the page has %q in place of a name", number)
+		}
+	}
+	if !strings.Contains(d.Run(run).Checks[0].Label, "Owner") || strings.Contains(fmt.Sprint(d.Run(run).Checks), "Owner · ") {
+		t.Errorf("labels of the API have names: %+v", d.Run(run).Checks)
+	}
+	wants(t, p.get("/runs/"+string(run)+"?lang=hi"), http.StatusOK, "1 मिलान, खुला", "\u2068Identity\u2069 विफल होने पर रोका गया")
+}
+
+func TestDecidedHitsOfOwnersSaySo(t *testing.T) {
+	d := serveNamed(t, list{"Asha Rao": entry("Asha Rao", "1980-04-01"), "Meera Iyer": entry("Meera Iyer", "1999")})
+	run := d.own("BIZ-1", [2]string{"Asha Rao", "1980-04-01"}, [2]string{"Meera Iyer", "1970-04-01"})
+	path, p := "/runs/"+string(run), d.as(reviewerCalled("asha"))
+	for i, match := range []string{"same", "other", "unsure"} {
+		wants(t, p.post(path+"/hits", append(hitForms(t, p.get(path))[i][1:], "match", match, "reason", "Seen.")...), http.StatusSeeOther)
+	}
+	const want = "Asha Rao 1980-04-01 Confirmed 1 hit, same person 1 hit, another person"
+	if got := lines(t, p.get(path), "elements-owners", "</section>"); !strings.Contains(got, want) || !strings.Contains(got, "1 hit, not sure") {
+		t.Errorf("the table reads\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestEightOwnersAreEightLines(t *testing.T) {
+	people := list{}
+	var owners [][2]string
+	for i, name := range strings.Split("Victor Zamoyskov,Jonas Weber,Asha Rao,فاطمة السيد,Meera Iyer,Ravi Menon,Olena Kovalenko,"+canary(8), ",") {
+		born := fmt.Sprintf("19%d-04-01", 60+i)
+		owners = append(owners, [2]string{name, born})
+		if i%3 == 0 {
+			people[name] = entry(name, born)
+		}
+	}
+	d := serveNamed(t, people)
+	run := d.own("BIZ-2", owners...)
+	path := "/runs/" + string(run)
+	wants(t, d.as(reviewerCalled("asha")).get(path), http.StatusOK, "!<canary-8>", "&lt;canary-8&gt;")
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true, Width: 1280, Height: 720})
+	tab.Go(d.server.URL + "/console" + path)
+	const tall = `Math.max(...[...document.querySelectorAll(".owners tbody tr")].slice(0, 7).map((row) => row.offsetHeight))`
+	if rows := browser.Eval[int](tab, tall); rows > 32 {
+		t.Errorf("a row of the table is %d px high, so it is more than a line", rows)
+	}
+	d.inspectAll(d.tab(reviewerCalled("asha"), browser.Options{}), "run-owners", path, nil)
+	tab.ShootWindow(filepath.Join(shots, "run-owners-1280.png"))
+}
