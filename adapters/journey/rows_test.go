@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/verifyd/verifyd/adapters/blob"
+	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
@@ -197,6 +198,28 @@ func TestAFormForEachRowHasItsNumber(t *testing.T) {
 	s.Settle()
 	if got := s.data(c, "owner[2]"); got != `{"pan":"ABCDE1234G"}` {
 		t.Errorf("owner[2] = %s", got)
+	}
+}
+
+func TestAFormForEachElementSaysWhichOne(t *testing.T) {
+	s := serve(t)
+	d := company()
+	details := d.Nodes["details"]
+	details.Next = "bill"
+	d.Nodes["details"] = details
+	d.Nodes["bill"] = workflow.Node{
+		Type: workflow.NodeCustomerInput, Label: "Bill", ForEach: "steps.details.data.owners", Next: "done",
+		Element: &workflow.ElementFields{Name: "item.name"},
+		Fields:  workflow.InputFields{{Name: "pan", Type: workflow.FieldText, Label: "PAN", Required: true}},
+	}
+	c := s.begin(d, "")
+	onward(t, c.post("f.company", "Acme", "f.owners", "0,1", "f.owners[0].name", "12 Station Road", "f.owners[1].name", "<canary-1>"))
+	wants(t, c.get(), http.StatusOK, "Bill 1 of 2 · 12 Station Road</h1>")
+	onward(t, c.post("f.pan", "x"))
+	wants(t, c.get(), http.StatusOK, "Bill 2 of 2 · &lt;canary-1&gt;</h1>")
+	step, err := s.Engine.ReadStep(t.Context(), enginetest.Tenant, c.run)
+	if err != nil || step.Step.Label != "Bill" {
+		t.Errorf("the label of the API = %q, %v, want without a name", step.Step.Label, err)
 	}
 }
 

@@ -142,7 +142,9 @@ func stepPage(v visitor, j engine.Journey, f form) page {
 		}
 	}
 	if s.Elements > 0 {
-		p.Title = v.numbered("element", p.Title, s.Element, s.Elements)
+		if p.Title = v.numbered("element", p.Title, s.Element, s.Elements); s.Name != "" {
+			p.Title += " · " + s.Name
+		}
 		// Browsers take forms with the same names for one: after the back button they would fill in what was typed for another element.
 		p.Step.Hidden = append([]hiddenInput{{Name: fmt.Sprint("element.", s.Element)}}, p.Step.Hidden...)
 	}

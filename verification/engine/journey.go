@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/facts"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
@@ -69,8 +70,10 @@ type JourneyStep struct {
 	Groups     []workflow.Screen // the screens of the fields; none means one screen
 	// Element is the number of the element of a form with for_each, from 1, of Elements; both are 0 for any other step.
 	Element, Elements int
-	Again             *JourneyRound // the customer is asked again; nil for the first time
-	Away              *JourneyAway  // a check leads the customer away; nil for any other step
+	// Name says who or what the element is; empty if the workflow does not say.
+	Name  string
+	Again *JourneyRound // the customer is asked again; nil for the first time
+	Away  *JourneyAway  // a check leads the customer away; nil for any other step
 }
 
 // JourneyRound says why a customer is asked again for a step.
@@ -285,8 +288,9 @@ func (s *session) journey(tenant verification.Tenant) (Journey, error) {
 		if _, number, _ := w.Node.Parts(); each {
 			label, element = group.Label, number
 		}
+		named, _ := facts.ElementsOf(s.program, run).Of(w.Node)
 		j.Step = &JourneyStep{
-			WaitNumber: w.Number, Node: w.Node, Type: n.Type, Label: label, Element: element, Elements: group.Elements,
+			WaitNumber: w.Number, Node: w.Node, Type: n.Type, Label: label, Element: element, Elements: group.Elements, Name: named.Name,
 			Text: n.Text, LabelIn: n.LabelIn, TextIn: n.TextIn, Optional: n.Optional, Fields: n.Fields.On(s.at.In(s.location(run.Started.Zone))),
 			Groups: n.Groups, Again: s.round(step), Away: awayOf(w),
 		}
