@@ -4,6 +4,7 @@ package desk
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -53,7 +54,7 @@ type RunRecord struct {
 	MayRedact bool
 	Kept      error
 
-	words []facts.SearchWord // by which the run is found
+	words []facts.SearchWord // by which the run is found, without those of its elements
 }
 
 // RunRecord returns the record of one run, or ErrNotFound. With inFull, it has the personal data of a restricted
@@ -107,10 +108,12 @@ func (d *Desk) RunRecord(ctx context.Context, t verification.TenantID, id verifi
 			}
 		}
 	}
-	r.words = facts.SearchWords(h.Program, h.Run)
 	r.Report.Concerns = h.Run.Compared(r.Report.Concerns, h.Program, facts.SubjectOf(h.Program, h.Run))
 	r.Elements, r.ElementsThen = facts.ElementsOf(h.Program, h.Run), elementsThen(h)
 	r.Report = r.Elements.Named(r.Report)
+	r.words = slices.DeleteFunc(facts.SearchWords(h.Program, h.Run), func(w facts.SearchWord) bool {
+		return slices.ContainsFunc(r.Elements.All, func(e facts.Element) bool { return slices.Contains(e.SearchWords(), w) })
+	})
 	r.Subject, r.Facts = facts.SubjectOf(h.Program, h.Run), facts.Of(h.Program, h.Run, schemas, r.Asked)
 	return r, nil
 }

@@ -22,7 +22,8 @@ type Relation string
 // The relations.
 const (
 	SameReference Relation = "reference"
-	SamePerson    Relation = "person" // name and birth date
+	SamePerson    Relation = "person"  // name and birth date
+	SameElement   Relation = "element" // name and birth date of an element
 	SameNumber    Relation = "number"
 	SamePhone     Relation = "phone"
 	SameMail      Relation = "mail"
@@ -45,6 +46,8 @@ type RelatedRuns struct {
 type RelatedRun struct {
 	rules.Summary
 	Same []Relation
+	// Elements are those of the other run whose name and birth date the run has.
+	Elements []facts.Element
 	// Rejection is why a reviewer rejected the run. It is zero if its verdict is no
 	// rejection or has no reason, and has only a Code if the workflow does not know the reason.
 	Rejection workflow.RejectReason
@@ -54,20 +57,22 @@ type RelatedRun struct {
 const (
 	maxRelated   = 10
 	maxRelations = 8 // queries
+	maxElements  = 16
 )
 
 // RelatedRuns returns the other runs with the same reference id, or with the same name and
-// birth date, number, phone number or mail address if the workflows of both search them. A redacted
-// run has none.
+// birth date, number, phone number or mail address if the workflows of both search them. The name and birth date may be
+// those of an element. A redacted run has none.
 func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRecord) (found RelatedRuns, err error) {
 	page := store.PageQuery{Limit: maxRelated + 1} // the run itself is one of them
 	type likeness struct {
 		Relation
-		query store.RunQuery
+		query   store.RunQuery
+		element facts.Element
 	}
 	var all []likeness
 	if id := r.Report.Run.ReferenceID; id != rules.RedactedReference { // which runs of several people have
-		all = append(all, likeness{SameReference, store.RunQuery{PageQuery: page, ReferenceID: id}})
+		all = append(all, likeness{SameReference, store.RunQuery{PageQuery: page, ReferenceID: id}, facts.Element{}})
 	}
 	for _, w := range r.words {
 		relation, ok := relationOf(w.Kind)
@@ -76,7 +81,19 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 				w.Kind = facts.SearchWhole
 			}
 			keys := d.engine.SearchKeys(t, []facts.SearchWord{w})
-			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: keys}})
+			all = append(all, likeness{relation, store.RunQuery{PageQuery: page, Keys: keys}, facts.Element{}})
+		}
+	}
+	elements := 0
+	for _, e := range r.Elements.All {
+		words := slices.DeleteFunc(e.SearchWords(), func(w facts.SearchWord) bool { return w.Kind != facts.SearchPerson })
+		switch keys := d.engine.SearchKeys(t, words); {
+		case len(keys) == 0 || slices.ContainsFunc(all, func(l likeness) bool { return slices.EqualFunc(l.query.Keys, keys, slices.Equal) }):
+		case elements == maxElements:
+			found.AtLeast = true
+		default:
+			elements++
+			all = append(all, likeness{SameElement, store.RunQuery{PageQuery: page, Keys: keys}, e})
 		}
 	}
 	ctx = verification.WithActor(ctx, verification.Actor{Kind: verification.ActorSystem}) // it is part of reading the run
@@ -89,7 +106,7 @@ func (d *Desk) RelatedRuns(ctx context.Context, t verification.TenantID, r RunRe
 		found.AtLeast = found.AtLeast || p.Total > len(p.Data)
 		found.Total = max(found.Total, p.Total-1)
 		for _, s := range p.Data {
-			found.add(r.Report.Run.ID, s, l.Relation)
+			found.add(r.Report.Run.ID, s, l.Relation, l.element)
 		}
 	}
 	slices.SortFunc(found.Runs, func(a, b RelatedRun) int {
@@ -127,19 +144,23 @@ func (r RelatedRun) rank() []int {
 }
 
 func strongestFirst() []Relation {
-	return []Relation{SameReference, SameNumber, SamePerson, SamePhone, SameMail}
+	return []Relation{SameReference, SameNumber, SamePerson, SameElement, SamePhone, SameMail}
 }
 
 // add adds a run, unless it is the run itself.
-func (r *RelatedRuns) add(self verification.RunID, s rules.Summary, same Relation) {
+func (r *RelatedRuns) add(self verification.RunID, s rules.Summary, same Relation, of facts.Element) {
 	if s.ID == self {
 		return
 	}
 	i := slices.IndexFunc(r.Runs, func(one RelatedRun) bool { return one.ID == s.ID })
 	if i < 0 {
+		i = len(r.Runs)
 		r.Runs = append(r.Runs, RelatedRun{Summary: s, Same: []Relation{same}})
 	} else if !slices.Contains(r.Runs[i].Same, same) {
 		r.Runs[i].Same = append(r.Runs[i].Same, same)
+	}
+	if same == SameElement {
+		r.Runs[i].Elements = append(r.Runs[i].Elements, of)
 	}
 }
 

@@ -78,6 +78,8 @@ func changesWords(e rules.Event) bool {
 	switch f := e.Fact.(type) { //nolint:gochecksumtype // only these have words
 	case rules.Started, rules.CustomerSubmitted, rules.HitDecided, rules.HitsCleared:
 		return true
+	case rules.GroupBegan:
+		return f.Each
 	case rules.ResultRecorded:
 		return f.Screening != nil && len(f.Screening.Cleared) > 0
 	}

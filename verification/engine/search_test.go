@@ -340,6 +340,78 @@ func TestRelatedRunsSayWhatIsTheSame(t *testing.T) {
 	}
 }
 
+// ownedFlow checks each owner of the input, and asks a reviewer.
+func ownedFlow() workflow.Definition {
+	return workflow.Definition{
+		Workflow: "owned", Name: "Owned", Start: "owners", Nodes: map[verification.NodeID]workflow.Node{
+			"owners": {
+				Type: workflow.NodeCheck, Label: "Owner", Provider: "script", ForEach: "input.owners", OnFailed: workflow.TargetNext, OnUnavailable: workflow.TargetNext,
+				Next: "look", Element: &workflow.ElementFields{Name: "item.name", BirthDate: "item.dob"},
+			},
+			"look": {Type: workflow.NodeReview, Label: "Look", Next: "done"},
+			"done": {Type: workflow.NodeEnd},
+		},
+	}
+}
+
+func TestARunIsFoundByWhoItsElementsAre(t *testing.T) {
+	k := enginetest.New(t, searching)
+	k.Provider.On("owners", enginetest.Pass(nil), enginetest.Fail(nil))
+	start := func(reference, owners string) verification.RunID {
+		k.Advance(time.Minute)
+		run := k.Start(k.Apply(ownedFlow()).ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"owners":` + owners + `}`)})
+		k.Settle()
+		return run.ID
+	}
+	person := answered(k, "person", "", `{"given":"Victor","family":"Zamoyskov","born":"1961-03-14"}`)
+	one := start("one", `[{"name":"Asha Rao","dob":"1980-04-01"},{"name":"Victor Zamoyskov","dob":"1961-03-14"}]`)
+	two := start("two", `[{"name":"ZAMOYSKOV, Victor","dob":"1961-03-14"},{"name":"Asha Rao","dob":"1999-04-01"}]`)
+	k.Settle()
+	finds := func(text string, want ...verification.RunID) {
+		t.Helper()
+		if diff := cmp.Diff(want, found(t.Context(), t, k, enginetest.Tenant, text)); diff != "" {
+			t.Errorf("%q finds (-want +got):\n%s", text, diff)
+		}
+	}
+	finds("zamoyskov 1961-03-14", two, one, person)
+	finds("Asha Rao", two, one)
+	r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, one, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	related, err := deskOf(k).RelatedRuns(t.Context(), enginetest.Tenant, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []verification.RunID{two, person} {
+		if got := related.Runs[i]; got.ID != want || !slices.Equal(got.Same, []desk.Relation{desk.SameElement}) || got.Elements[0].Name != "Victor Zamoyskov" {
+			t.Errorf("related run %d = %+v, want %s with Victor Zamoyskov alone", i, got, want)
+		}
+	}
+	if related.Total != 2 {
+		t.Errorf("%d related runs, want 2: the other Asha Rao was born on another day", related.Total)
+	}
+	for _, id := range []verification.RunID{one, two} {
+		if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, id, rules.GiveVerdict{Decision: rules.DecisionReject, Notes: "No."}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.Settle()
+	restrict(t, k, two)
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, one, eraser); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	finds("zamoyskov 1961-03-14", person)
+	for _, id := range []verification.RunID{one, two} {
+		if r, err := deskOf(k).RunRecord(t.Context(), enginetest.Tenant, id, false); err != nil || strings.Contains(fmt.Sprintf("%+v", r), "amoyskov") {
+			t.Errorf("the record of %s has the name of an owner, %v: %+v", id, err, r)
+		}
+	}
+	lift(t, k, two)
+	finds("zamoyskov 1961-03-14", two, person)
+}
+
 func wordless() workflow.Definition {
 	d := findable()
 	d.InputSchema = nil

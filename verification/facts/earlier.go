@@ -27,7 +27,7 @@ const minNumberInText = 5
 
 // EarlierWords returns what other runs of the same person or company have in common with a run:
 // the numbers, and the names with a date, of the answers by which the run is found. A phone
-// number, and a number such as 0000, is none of them. A name and a date of a row are of
+// number, and a number such as 0000, is none of them. A name and a date of a row, and of an element, are of
 // one person, and so are those of all forms and the input.
 func EarlierWords(p workflow.Program, r rules.Run) []EarlierWord {
 	var all earlierWords
@@ -45,6 +45,9 @@ func EarlierWords(p workflow.Program, r rules.Run) []EarlierWord {
 		}
 	})
 	all.addPersons(customer...)
+	for _, e := range ElementsOf(p, r).All {
+		all.addPersons(e.searchWords())
+	}
 	return all
 }
 

@@ -40,6 +40,17 @@ func (e Element) Title() string {
 	return label + " · " + e.Name
 }
 
+// SearchWords returns the words by which a run is found for the element: the name and the birth date.
+func (e Element) SearchWords() []SearchWord {
+	words := e.searchWords()
+	return words.words(maxElementWords)
+}
+
+func (e Element) searchWords() (all searchWords) {
+	all.add([]searchValue{{value: e.Name}, {value: e.BirthDate, date: true}})
+	return all
+}
+
 // Elements are the elements of a run that have names, in the order in which the run came to their nodes.
 type Elements struct {
 	All []Element

@@ -59,19 +59,24 @@ func (s spelling) word(kind SearchKind) SearchWord {
 
 // The bounds of search words.
 const (
-	maxSearchWords = 64 // of a run
-	maxTypedWords  = 16 // of a text that a person types
-	maxSearchText  = 100
-	maxPersonText  = 1000
+	maxSearchWords  = 64 // of a run, without its elements
+	maxElementWords = 8
+	maxTypedWords   = 16 // of a text that a person types
+	maxSearchText   = 100
+	maxPersonText   = 1000
 )
 
 // SearchWords returns the words by which a run is found: those of the answers to fields with
-// `search`, and of the input marked with "x-search". If there are more than 64, the last words
+// `search`, of the input marked with "x-search", and of its elements. If there are more than 64, or more than 8 of an element, the last words
 // of names are left out. A word is cut after 100 characters.
 func SearchWords(p workflow.Program, r rules.Run) []SearchWord {
 	var all searchWords
 	searched(p, r, func(values []searchValue, _ bool) { all.add(values) })
-	return all.words(maxSearchWords)
+	words := all.words(maxSearchWords)
+	for _, e := range ElementsOf(p, r).All {
+		words = append(words, e.SearchWords()...)
+	}
+	return words
 }
 
 // searched calls f with the values by which a run is found: those of the input, of each form,

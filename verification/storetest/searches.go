@@ -19,6 +19,7 @@ func searches() []clause {
 		{"a search selects the runs that have all of its keys", keys, searchSelects},
 		{"a search selects the runs that have one key of a choice", keys, searchChoice},
 		{"a commit with search keys replaces all of them", replaced, keysReplaced},
+		{"a run has the search keys of all its elements", "Commit.Keys: those of a run with 64 elements, too", keysOfElements},
 		{"a commit without search keys leaves them as they are", "Commit.Keys: nil leaves them as they are", keysStay},
 		{"a commit without events replaces the search keys, too", replaced, keysAlone},
 		{"an append that is refused leaves the search keys", "RunStore.Append: all or nothing", keysOfRefusedAppend},
@@ -121,6 +122,23 @@ func keysReplaced(t *trial) {
 			}
 		}
 	}
+}
+
+// keysOfElements saves what a run with the most elements has: 64 words of its own, and 8 of each of 64 elements.
+func keysOfElements(t *trial) {
+	const most = 64 + 64*8
+	s, all := simple(1), []int(nil)
+	for n := range most {
+		all = append(all, n)
+	}
+	t.add(ours, s.id, 0, keyed(s.commit(), all...))
+	for _, n := range []int{0, 63, 64, most - 1} {
+		t.selects(ours, "with the key of an element", byKeys(instant(0), n), s)
+	}
+	before := len(s.events)
+	s = s.then(time.Second, consent(), rules.CustomerSubmitted{Node: "consent"})
+	t.add(ours, s.id, before, keyed(s.commitAfter(before)))
+	t.selects(ours, "with the key of an element that was removed", byKeys(instant(time.Minute), most-1))
 }
 
 func keysStay(t *trial) {

@@ -61,6 +61,9 @@ func searchBreaches() []breach {
 			}
 			return keys
 		})},
+		{"a run has the search keys of all its elements", "the last keys are lost", changingKeys(func(_ tenantID, _ runID, keys []store.SearchKey) []store.SearchKey {
+			return keys[:min(len(keys), 512)]
+		})},
 		{"a commit without search keys leaves them as they are", "nil removes the keys", changingKeys(func(_ tenantID, _ runID, keys []store.SearchKey) []store.SearchKey {
 			return append([]store.SearchKey{}, keys...)
 		})},

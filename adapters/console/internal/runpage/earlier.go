@@ -4,6 +4,8 @@ package runpage
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/queue"
 	"github.com/verifyd/verifyd/adapters/console/internal/shell"
@@ -20,7 +22,7 @@ func (p *Pages) addEarlier(ctx context.Context, s shell.Session, rec desk.RunRec
 		var found []desk.EarlierRun
 		found, unknown = p.Desk.StillRejected(ctx, s.Tenant, rec.Review.Rejections, len(rec.Review.Rejections.Runs))
 		for _, run := range found {
-			before = append(before, queue.EarlierOf(s, run))
+			before = append(before, earlierOf(s, run, v.Related))
 		}
 	}
 	v.Past = pastOf(s, before, unknown, v.Related)
@@ -31,6 +33,24 @@ func (p *Pages) addEarlier(ctx context.Context, s shell.Session, rec desk.RunRec
 		}
 	}
 	return nil
+}
+
+// earlierOf returns what the page says of an earlier run, which may be of an element.
+func earlierOf(s shell.Session, run desk.EarlierRun, related *relatedView) queue.Earlier {
+	e := queue.EarlierOf(s, run)
+	if related == nil {
+		return e
+	}
+	i := slices.IndexFunc(related.Rows, func(row relatedRow) bool { return row.URL == e.URL })
+	if i < 0 || len(related.Rows[i].Elements) == 0 {
+		return e
+	}
+	if related.Rows[i].elements {
+		run.By = slices.DeleteFunc(slices.Clone(run.By), func(by verification.EarlierBy) bool { return by == verification.EarlierPerson })
+		e = queue.EarlierOf(s, run)
+	}
+	e.Why = strings.Join(related.Rows[i].Elements, ", ") + ", " + e.Why
+	return e
 }
 
 // maxLinkedRuns is how many runs a page looks up for the data of its checks.

@@ -29,6 +29,8 @@ type relatedRow struct {
 	Same                     string // what both runs have in common
 	Badge                    web.Badge
 	Reason                   string // of a rejection; empty for none
+	Elements                 []string
+	elements                 bool // it has nothing else in common
 	StartedAt                shell.Instant
 }
 
@@ -54,7 +56,15 @@ func (p *Pages) relatedView(r *http.Request, s shell.Session, rec desk.RunRecord
 			return nil, err
 		}
 		var same []string
+		for _, e := range run.Elements {
+			row.Elements = append(row.Elements, e.Label+" "+shell.Isolate(e.Who()))
+		}
+		row.elements = len(run.Same) == 1 && len(run.Elements) > 0
 		for _, relation := range run.Same {
+			if relation == desk.SameElement {
+				same = append(same, row.Elements...)
+				continue
+			}
 			same = append(same, s.Say("related."+string(relation)))
 		}
 		row.Same = strings.Join(same, ", ")
@@ -76,6 +86,14 @@ type pastView struct {
 	Unknown bool            // earlier rejections were not looked up, or not all of them
 	Others  []relatedRow    // that have more than a phone number or a mail address in common
 	Weak    string          // counts those that have no more in common; empty for none
+	// Elements are those that are in other runs, which have nothing else in common.
+	Elements []pastElement
+}
+
+// pastElement is an element that is in other runs.
+type pastElement struct {
+	Who  string
+	Runs []relatedRow
 }
 
 // maxPast is how many other runs the head of the page names.
@@ -90,6 +108,9 @@ func pastOf(s shell.Session, before []queue.Earlier, unknown bool, related *rela
 			switch {
 			case row.Weak:
 				weak++
+			case row.elements && slices.ContainsFunc(before, func(e queue.Earlier) bool { return e.URL == row.URL }):
+			case row.elements:
+				v.addElements(row)
 			case len(v.Others) < maxPast && !slices.ContainsFunc(before, func(e queue.Earlier) bool { return e.URL == row.URL }):
 				v.Others = append(v.Others, row)
 			}
@@ -98,8 +119,21 @@ func pastOf(s shell.Session, before []queue.Earlier, unknown bool, related *rela
 	if weak > 0 {
 		v.Weak = s.Count("related.weak", weak)
 	}
-	if len(v.Before) == 0 && !unknown && len(v.Others) == 0 && weak == 0 {
+	if len(v.Before) == 0 && !unknown && len(v.Others) == 0 && len(v.Elements) == 0 && weak == 0 {
 		return nil
 	}
 	return &v
+}
+
+// addElements adds a run to each of its elements.
+func (v *pastView) addElements(row relatedRow) {
+	for _, who := range row.Elements {
+		i := slices.IndexFunc(v.Elements, func(e pastElement) bool { return e.Who == who })
+		if i < 0 {
+			i, v.Elements = len(v.Elements), append(v.Elements, pastElement{Who: who})
+		}
+		if e := &v.Elements[i]; len(e.Runs) < maxPast {
+			e.Runs = append(e.Runs, row)
+		}
+	}
 }
