@@ -32,6 +32,7 @@ type personExport struct {
 	tenantFlags
 	Reference         string   `placeholder:"ID" help:"All runs of the tenant with this reference id."`
 	RunID             runID    `name:"run" placeholder:"ID" help:"One run, in place of --reference. Its tenant is found."`
+	Element           string   `placeholder:"NODE[N]" help:"One element of a list of the run alone, such as owners[2], whom the workflow names; with --run."`
 	Out               string   `placeholder:"FILE" help:"File to write, which must not exist (default: person-TIME.zip)."`
 	IncludeScreening  bool     `help:"Also write what must not be told to the person without need: screening, and what reviewers wrote."`
 	IncludeRestricted bool     `help:"Also write what is hidden of a restricted run."`
@@ -104,6 +105,8 @@ func (c personExport) check() error {
 		return errors.New("--reason: required with --include-screening: say who asked for it and why the law allows it")
 	case c.IncludeRestricted && strings.TrimSpace(c.Reason) == "":
 		return errors.New("--reason: required with --include-restricted: say who asked for it and why the law allows it")
+	case c.Element != "" && c.RunID.RunID == "":
+		return errors.New("--element: only with --run: it is an element of one run")
 	case c.IncludeRestricted && c.RunID.RunID == "":
 		return errors.New("--include-restricted: only with --run: no restricted run is found by a reference id")
 	case !c.IncludeScreening && !c.IncludeRestricted && c.Reason != "":
@@ -138,7 +141,7 @@ func (c personExport) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		q := desk.PersonQuery{
-			Run: c.RunID.RunID, ReferenceID: c.Reference, By: "the operator " + s.operator.Name + ", with verifyctl",
+			Run: c.RunID.RunID, ReferenceID: c.Reference, Element: verification.NodeID(c.Element), By: "the operator " + s.operator.Name + ", with verifyctl",
 			ScreeningChecks: c.ScreeningChecks, Documents: documents, WithoutDocuments: c.WithoutDocuments,
 			RunJSON:    func(r rules.RunDetail) any { return apitypes.NewRunDetail(r) },
 			ReportJSON: func(r rules.Report) any { return apitypes.NewReport(r) },

@@ -29,7 +29,9 @@ type PersonQuery struct {
 	// Run selects one run. If it is empty, ReferenceID selects all runs with this reference id.
 	Run         verification.RunID
 	ReferenceID string
-	By          string // who makes the file, for its index
+	// Element is the element of Run whom the file is about, such as owners[2]. It is empty for the person of the runs.
+	Element verification.NodeID
+	By      string // who makes the file, for its index
 	// ScreeningReason is why the file has what may tip a person off: screening, and what
 	// reviewers wrote. It is in the index. If it is empty, the file has nothing of that.
 	ScreeningReason string
@@ -61,7 +63,7 @@ type PersonFile struct {
 // written is of no use after an error.
 //
 // Errors: ErrNotFound if no run is selected; ErrInvalid for RedactedReference, which runs of several
-// people have, for more than MaxPersonRuns runs, and for a key that is of no check; ErrUnavailable if
+// people have, for more than MaxPersonRuns runs, for a key that is of no check, and for an element that has no name; ErrUnavailable if
 // q has no document store and a run has documents.
 func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q PersonQuery, to io.Writer) (PersonFile, error) {
 	ids, err := d.personRuns(ctx, t, q)
@@ -94,7 +96,13 @@ func (d *Desk) WritePersonFile(ctx context.Context, t verification.TenantID, q P
 		if err != nil {
 			return PersonFile{}, fmt.Errorf("read the workflow of run %s: %w", id, err)
 		}
-		if err := w.addRun(ctx, t, newPersonRun(id, history, version.Definition, w.at, q)); err != nil {
+		r := newPersonRun(id, history, version.Definition, w.at, q)
+		if q.Element != "" {
+			if err := w.narrow(ctx, d.engine, t, &r); err != nil {
+				return PersonFile{}, err
+			}
+		}
+		if err := w.addRun(ctx, t, r); err != nil {
 			return PersonFile{}, err
 		}
 	}
@@ -180,6 +188,7 @@ type personWriter struct {
 	zip      *zip.Writer
 	at       time.Time
 	keys     map[string]bool // of all checks
+	who      string          // the element whom the file is about; empty for none
 	runs     []string        // what the index says of each run
 	subjects []rules.Subject // whom each run is about
 }
@@ -197,6 +206,25 @@ func (w *personWriter) names(ctx context.Context, e *engine.Engine, t verificati
 		}
 	}
 	w.subjects = append(w.subjects, s)
+	return nil
+}
+
+// narrow takes out of a run what is not about the element of the query.
+func (w *personWriter) narrow(ctx context.Context, e *engine.Engine, t verification.TenantID, r *personRun) error {
+	read := e.History
+	if w.RestrictedReason != "" {
+		read = e.HistoryInFull
+	}
+	h, err := read(verification.WithActor(ctx, verification.Actor{Kind: verification.ActorSystem}), t, r.run.ID)
+	if err != nil {
+		return err
+	}
+	p, err := elementOf(h, w.Element)
+	if err != nil {
+		return err
+	}
+	p.narrow(r)
+	w.who = p.Title()
 	return nil
 }
 
@@ -231,11 +259,9 @@ func (w *personWriter) addRun(ctx context.Context, t verification.TenantID, r pe
 		name  string
 		value any
 	}
-	files := []file{
-		{"run.json", w.RunJSON(r.detail())},
-		{"report.json", w.ReportJSON(r.report())},
-		{"data.json", entries},
-		{"consents.json", r.consents()},
+	files := []file{{"report.json", w.ReportJSON(r.report())}, {"data.json", entries}}
+	if r.element == nil { // the run and its consents are those of another person
+		files = append(slices.Insert(files, 0, file{"run.json", w.RunJSON(r.detail())}), file{"consents.json", r.consents()})
 	}
 	if r.all {
 		files = append(files, file{"review.json", r.review()})

@@ -133,7 +133,7 @@ func (r personRun) told(e personEntry) personEntry {
 	if e.Kind == personStopped && r.hides() { // it may quote what the screening found
 		e.Problem = ""
 	}
-	if e.Kind == personElements && r.hides() { // it may be what the screening found
+	if e.Kind == personElements && r.hidesList(e.Step) { // it may be what the screening found
 		e.Data = nil
 	}
 	if !r.screened[e.Step] {

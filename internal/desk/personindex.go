@@ -20,6 +20,9 @@ func (w *personWriter) index(tenant verification.Tenant) string {
 	if w.Run == "" {
 		whose = fmt.Sprintf("the person with the reference id %q", w.ReferenceID)
 	}
+	if w.who != "" {
+		whose = fmt.Sprintf("%s, at %s of run %s", w.who, w.Element, w.Run)
+	}
 	fmt.Fprintf(&b, "Personal data of one person\n===========================\n\n")
 	for _, row := range [][2]string{
 		{"Whose file", whose},
@@ -36,6 +39,10 @@ func (w *personWriter) index(tenant verification.Tenant) string {
 	}
 	if w.RestrictedReason != "" {
 		fmt.Fprintf(&b, "\nThis file also has what is hidden of a restricted run. The reason that was given:\n%s\n", oneLine(w.RestrictedReason))
+	}
+	if w.who != "" {
+		fmt.Fprintf(&b, "\nThis file is about %s alone: their item in each list, and the checks, answers and documents of that item. The rest of the run\n"+
+			"is about others, and is not here. Items with another name or birth date count as others, also in earlier lists.\n", oneLine(w.who))
 	}
 	if w.Differ {
 		b.WriteString("\nThe runs of this file name different people: their names or birth dates differ. They are here because they have the\n" +
@@ -127,12 +134,10 @@ Files
 
 Each run has a folder with its id:
 
-  run.json       the run, as the program shows it to the company
-  report.json    the report of the run, as the person may get it
+` + w.wholeRun("run.json       the run, as the program shows it to the company") + `  report.json    the report of the run, as the person may get it
   data.json      what the run was started with, the answers of the person, and what sources were
                  asked and answered, by step, and corrections of values, the oldest first
-  consents.json  the texts of consents, the language, the answer and its time
-  documents/     the files that the person uploaded
+` + w.wholeRun("consents.json  the texts of consents, the language, the answer and its time") + `  documents/     the files that the person uploaded
   redacted.txt   only if personal data was removed from the run
   restricted.txt only if the run is restricted
 `
@@ -142,6 +147,14 @@ Each run has a folder with its id:
 `
 	}
 	return text
+}
+
+// wholeRun returns a line about a file that the file of an element does not have.
+func (w *personWriter) wholeRun(line string) string {
+	if w.who != "" {
+		return ""
+	}
+	return "  " + line + "\n"
 }
 
 // leftOut says what the file does not have. It says the same of every person.

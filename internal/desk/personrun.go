@@ -14,7 +14,8 @@ import (
 // personRun is a run in a person's file.
 type personRun struct {
 	run        rules.Run
-	history    []rules.Event
+	history    []rules.Event // what the file has
+	whole      []rules.Event
 	definition workflow.Definition
 	at         time.Time
 	all        bool // also what may tip a person off
@@ -22,12 +23,13 @@ type personRun struct {
 	// on what they found, also if they found nothing.
 	screened  map[verification.NodeID]bool
 	documents []verification.Document
+	element   *personElement // whom the file is about; nil for the person of the run
 }
 
 func newPersonRun(id verification.RunID, history []rules.Event, d workflow.Definition, at time.Time, q PersonQuery) personRun {
 	run := rules.Fold(id, history)
 	r := personRun{
-		run: run.AsOf(at), history: history, definition: d, at: at, all: q.ScreeningReason != "",
+		run: run.AsOf(at), history: history, whole: history, definition: d, at: at, all: q.ScreeningReason != "",
 		screened:  map[verification.NodeID]bool{},
 		documents: slices.Concat(run.Documents, run.Wait().Uploads),
 	}
@@ -74,6 +76,19 @@ func (r personRun) screens(key string) bool {
 	return slices.ContainsFunc(r.run.Steps, func(s rules.Step) bool { return s.Key == key && r.screened[s.Node] })
 }
 
+// hidesList reports whether the file leaves out a list for whose elements steps were made: a screening may have found them.
+func (r personRun) hidesList(node verification.NodeID) bool {
+	if r.element == nil || !r.hides() {
+		return r.hides()
+	}
+	for step := range r.screened {
+		if of, _, _ := step.Parts(); slices.Contains(r.element.reads[node], of) {
+			return true
+		}
+	}
+	return false
+}
+
 // shownError returns the error of the run unless it is of a check that screened.
 func (r personRun) shownError() *rules.RunError {
 	if e := r.run.Error; e != nil && !r.screens(e.Check) {
@@ -84,14 +99,17 @@ func (r personRun) shownError() *rules.RunError {
 
 // report returns the report for the customer, without what the file leaves out.
 func (r personRun) report() rules.Report {
-	report := rules.MakePrint(r.run.ID, r.history, r.at)
-	if !r.hides() {
+	report := rules.MakePrint(r.run.ID, r.whole, r.at)
+	if r.element != nil {
+		report = r.element.report(report)
+	} else if !r.hides() {
 		return report
+	} else {
+		report.Error = r.shownError()
 	}
-	report.Error = r.shownError()
 	report.Summary = rules.ReportSummary{}
 	report.Cards = slices.DeleteFunc(report.Cards, func(c rules.Card) bool {
-		return r.screened[c.NodeID] || c.Type == workflow.NodeReview
+		return r.hides() && (r.screened[c.NodeID] || c.Type == workflow.NodeReview)
 	})
 	for _, c := range report.Cards {
 		switch c.Status {

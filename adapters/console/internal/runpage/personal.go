@@ -34,6 +34,7 @@ type personalView struct {
 	Reasons         []shell.Choice // of a removal
 	Export          string         // empty for a restricted run, too
 	Checks          []shell.Choice // that may have screened the person, by key
+	Elements        []shell.Choice // whom the file may be about alone
 	AllRuns         bool           // the file may have all runs with the reference id
 	MaxReason       int            // characters
 
@@ -52,6 +53,7 @@ type keptPersonal struct {
 	RedactProblem                string
 	Restriction, RestrictProblem string // the reason of a restriction, or of its end
 	ExportReason, ExportProblem  string
+	ExportElement                string
 	ExportAll, ExportedScreening bool
 }
 
@@ -92,6 +94,12 @@ func personalOf(s shell.Session, rec desk.RunRecord, until time.Time, f queue.Fi
 	}
 	v.Export, v.AllRuns = at+"/person"+f.Query(), !rec.Hidden
 	v.Checks = checksOf(rec)
+	var seen []string // an element of several nodes is there once
+	for _, e := range rec.Elements.All {
+		if who := e.Who() + " " + e.BirthDate; !slices.Contains(seen, who) {
+			seen, v.Elements = append(seen, who), append(v.Elements, shell.Choice{Value: string(e.Node), Text: e.Title(), Chosen: kept.ExportElement == string(e.Node)})
+		}
+	}
 	return v
 }
 
@@ -214,6 +222,7 @@ func (p *Pages) Person(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	}
 	kept := keptPersonal{
 		ExportReason: strings.TrimSpace(shell.NotesOf(r)), ExportAll: r.PostForm.Has("all"), ExportedScreening: r.PostForm.Has("screening"),
+		ExportElement: r.PostForm.Get("element"),
 	}
 	if size := utf8.RuneCountInString(kept.ExportReason); kept.ExportedScreening && size == 0 || size > rules.MaxNotes {
 		kept.ExportProblem = s.Say("person.invalid", rules.MaxNotes)
@@ -232,7 +241,7 @@ func (p *Pages) Person(w http.ResponseWriter, r *http.Request, s shell.Session) 
 		RunJSON:    func(r rules.RunDetail) any { return apitypes.NewRunDetail(r) },
 		ReportJSON: func(r rules.Report) any { return apitypes.NewReport(r) },
 	}
-	if kept.ExportAll {
+	if q.Element = verification.NodeID(kept.ExportElement); q.Element == "" && kept.ExportAll {
 		q.Run, q.ReferenceID = "", run.ReferenceID
 	}
 	if kept.ExportedScreening {
