@@ -75,7 +75,7 @@ func (c *console) table() []route {
 		{post, "/runs/{run}/release", reviewer, c.runpage.Release},
 		{post, "/runs/{run}/verdict", reviewer, c.runpage.GiveVerdict},
 		{post, "/runs/{run}/again", reviewer, c.runpage.AskAgain},
-		{post, "/runs/{run}/hits", reviewer, c.runpage.DecideHit},
+		{post, "/runs/{run}/hits", reviewer, c.runpage.DecideHits},
 		{post, "/runs/{run}/cancel", reviewer, c.runpage.Cancel},
 		{post, "/runs/{run}/redact", admin, c.runpage.Redact},
 		{post, "/runs/{run}/hold", admin, c.runpage.Hold},

@@ -98,7 +98,7 @@ func TestAnArabicHitReadsFromLeftToRight(t *testing.T) {
 // hitForms returns the fields of the forms of hits on a page, with the ids of their sections.
 func hitForms(t *testing.T, a response) (all [][]string) {
 	t.Helper()
-	for _, form := range regexp.MustCompile(`(?s)<section class="hit[ a-z]*" id="(hit-[0-9a-f]+)".*?</section>`).FindAllStringSubmatch(a.body, -1) {
+	for _, form := range regexp.MustCompile(`(?s)<tbody class="hit[ a-z]*" id="(hit-[0-9a-f]+)".*?</tbody>`).FindAllStringSubmatch(a.body, -1) {
 		fields := []string{form[1]}
 		for _, f := range regexp.MustCompile(`<input type="hidden" name="(person|node|list|entry|digest)" value="([^"]*)">`).FindAllStringSubmatch(form[0], -1) {
 			fields = append(fields, f[1], strings.NewReplacer("&#34;", `"`, "&gt;", ">", "&lt;", "<", "&#39;", "'", "&#43;", "+").Replace(f[2]))
@@ -156,11 +156,10 @@ func TestARefusedHitDecisionSaysWhy(t *testing.T) {
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", strings.Repeat("é", rules.MaxNotes+1))...),
 		http.StatusUnprocessableEntity, "Nothing was saved. Choose one of the buttons, and write at most 10000 characters.")
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "perhaps", "reason", "as typed")...), http.StatusUnprocessableEntity, `value="as typed"`)
-	mine := append(hitForms(t, ravi.get(page)), form)
 	ravi.post(page+"/claim", "take_over", "1")
 	wants(t, asha.post(page+"/hits", append(form[1:], "match", "other", "reason", "as typed")...), http.StatusConflict, "has taken this run over", "Your reason", "as typed", "!name=\"match\"")
 	d.GiveVerdict(run, rules.DecisionApprove)
-	wants(t, ravi.post(page+"/hits", append(mine[0][1:], "match", "other")...), http.StatusConflict, "the run needs no verdict now", "!name=\"match\"")
+	wants(t, ravi.post(page+"/hits", append(form[3:], "match", "other")...), http.StatusConflict, "the run needs no verdict now", "!name=\"match\"")
 	wants(t, ravi.post("/runs/0191f3c0-0000-7000-8000-0000000000ff/hits", "node", "list", "match", "other"), http.StatusNotFound)
 }
 
@@ -171,25 +170,29 @@ func TestHitsAreDecidedInABrowserAndThenTheVerdict(t *testing.T) {
 			run := d.watched("case-1")
 			tab := d.tab(reviewer(verification.RoleReviewer), o)
 			tab.Go(d.server.URL + "/console/runs/" + string(run))
-			tab.See(".hit form")
+			tab.See(".hit button")
 			if !o.NoScript {
 				d.inspectAll(tab, "run-hits", "/runs/"+string(run), nil)
 				tab.Emulate(o)
+				tab.Go(d.server.URL + "/console/runs/" + string(run))
+				tab.Wait(loaded)
 			}
 			for i, match := range []string{"other", "unsure", "other"} {
-				hit := fmt.Sprintf("section.hit:nth-of-type(%d)", i+1)
-				tab.See(hit + " > form")
-				if i == 0 {
+				hit := fmt.Sprintf("tbody.hit:nth-of-type(%d)", i+1)
+				button := hit + ` .decision button[value="` + match + `"]`
+				tab.See(button)
+				switch {
+				case i == 0:
+					tab.Press(hit + " summary")
 					tab.Fill(hit+" input[name=reason]", "Born in another year")
-				}
-				if i == 2 && !o.NoScript {
+					tab.Press(hit + ` form button[value="` + match + `"]`)
+				case i == 2 && !o.NoScript:
 					browser.Eval[bool](tab, `document.activeElement.blur(), true`)
-					tab.Wait(loaded)
-					tab.Key("o\r")
-				} else {
-					tab.Press(hit + ` > form button[value="` + match + `"]`)
+					tab.Key("o")
+				default:
+					tab.Press(button)
 				}
-				tab.See(hit + " .given")
+				tab.See(hit + " .decision .badge")
 			}
 			if text := tab.Text(); !strings.Contains(text, "Born in another year") || strings.Contains(text, "Decide each hit first") {
 				t.Errorf("after three decisions the page shows %s", text)

@@ -190,9 +190,12 @@ type DecideHit struct {
 	// Justified requires a reason to clear a hit that agrees with the person or company: see
 	// Agrees. The console sets it.
 	Justified bool
-	By        string // the reviewer's name
-	Identity  string // as in GiveVerdict
-	Claim     Claim  // as in GiveVerdict
+	// Together says that the reviewer decides several hits with one reason. A hit that agrees with
+	// the person or company is then refused: it is decided alone.
+	Together bool
+	By       string // the reviewer's name
+	Identity string // as in GiveVerdict
+	Claim    Claim  // as in GiveVerdict
 }
 
 // Cancel ends a live run.

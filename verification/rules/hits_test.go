@@ -93,6 +93,20 @@ func says(who, entry string, m rules.HitMatch, reason string) rules.DecideHit {
 	return rules.DecideHit{Node: "pan", List: "sanctions", Entry: entry, Match: m, Reason: reason, Justified: true, By: who, Identity: "id-" + who}
 }
 
+// A hit that agrees is decided alone, whatever the decision and its reason; one that differs may be one of several.
+func TestAnEqualEntryIsDecidedAlone(t *testing.T) {
+	for _, m := range []rules.HitMatch{rules.MatchOther, rules.MatchSame, rules.MatchUnsure} {
+		for entry, want := range map[string]string{"equal": "invalid", "near": "hit_decided"} {
+			c := says("asha", entry, m, "Born elsewhere.")
+			c.Together = true
+			_, err := equalHit(t).try(c)
+			if got := flows.Outcome(equalHit(t).try(c)); got != want || errors.Is(err, rules.ErrHitAlone) != (entry == "equal") {
+				t.Errorf("%s together with others, %s: %s, %v; want %s", entry, m, got, err, want)
+			}
+		}
+	}
+}
+
 func TestAnEqualEntryIsClearedWithAReason(t *testing.T) {
 	for _, row := range []struct {
 		name string

@@ -68,7 +68,7 @@ function end() {
 
 // leave puts the focus on the heading of a form.
 function leave(form) {
-  (form.closest(".hit") ?? document.querySelector("#verdict"))?.focus();
+  (form.closest(".hit")?.querySelector("[data-row]") ?? document.querySelector(form.closest("#hits") ? "#hits-title" : "#verdict"))?.focus();
 }
 
 // endBegun handles Escape: it leaves a field of a decision, and then ends the decision.
@@ -133,9 +133,13 @@ export function take(event) {
   return true;
 }
 
-// A form that was refused names its decision.
-const refused = document.querySelector("form[data-begun]");
-const again = [...refused?.querySelectorAll(decisions) ?? []].find((button) => button.value === refused.dataset.begun);
-if (again) {
-  mark(again);
+// adopt takes the forms of a page that has come: a form that was refused names its decision.
+export function adopt() {
+  begun = begun?.isConnected ? begun : null;
+  const refused = document.querySelector("form[data-begun]");
+  const again = [...refused?.querySelectorAll(decisions) ?? []].find((button) => button.value === refused.dataset.begun);
+  if (again) {
+    mark(again);
+  }
 }
+adopt();

@@ -12,17 +12,19 @@ if (zone) {
 
 // A second click sends nothing, also in another form: the response to that would hide what
 // the first one did.
-for (const form of document.querySelectorAll("form[method=post]:not([data-download])")) {
-  form.addEventListener("submit", (event) => {
-    if (document.querySelector("form[data-sent]")) {
-      event.preventDefault();
-      return;
-    }
-    form.dataset.sent = "yes";
-    event.submitter?.setAttribute("aria-disabled", "true");
-    setTimeout(sendAgain, 10_000); // the person may have stopped the page from loading
-  });
-}
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[method=post]:not([data-download])")) {
+    return;
+  }
+  if (document.querySelector("form[data-sent]")) {
+    event.preventDefault();
+    return;
+  }
+  form.dataset.sent = "yes";
+  event.submitter?.setAttribute("aria-disabled", "true");
+  setTimeout(sendAgain, 10_000); // the person may have stopped the page from loading
+}, {capture: true});
 // These come after it, because a form that is not sent changes no draft.
 keepDrafts(document);
 for (const form of document.querySelectorAll("form[data-sign-out]")) {

@@ -1,9 +1,10 @@
-// Keys: j and k move between rows, / searches, v goes to the verdict, a and r begin one, and s
-// and o a decision on the next hit (see begun.js), n goes to the next run, u undoes the last verdict, q goes back
+// Keys: j and k move between rows, / searches, v goes to the verdict, a and r begin one (see begun.js) or go
+// to the first hit that is open, s, o and u decide a hit and x selects it (see hits.js), n goes to the next run, u undoes the last verdict, q goes back
 // to the list, g and the first letter of a section goes there, ? shows the keys. Letters that
 // may be a text that lost its field do nothing: after a refusal, and after a letter that is no key.
 
 import { begin, endBegun, give, isText, shown, take } from "./begun.js";
+import { hitAction, justDecided, toHits } from "./hits.js";
 
 const keys = document.querySelector("details.keys");
 let goes = false; // g was typed
@@ -44,7 +45,7 @@ function help(open) {
 
 // follow follows a link, or only goes to it while something is typed that was not sent.
 function follow(link) {
-  const fields = document.querySelectorAll("textarea[data-draft], .hit input[name=reason]");
+  const fields = document.querySelectorAll("textarea[data-draft], #hits input[name=reason]");
   if ([...fields].some((field) => shown(field) && field.value.trim() !== "")) {
     link.focus();
     return;
@@ -63,21 +64,27 @@ const afterVerdict = () => performance.now() < 1_000 && [...document.querySelect
 function actionOf(key) {
   const one = (selector) => [...document.querySelectorAll(selector)].find(shown);
   const decision = (value) => document.querySelector(`form.decide button[value="${value}"]`);
-  const hit = (match) => one(`.hit > form button[value="${match}"]`);
-  const away = !afterVerdict();
+  const away = !afterVerdict(), leaves = away && !justDecided();
   const approve = decision("approve") ?? decision("return"), reject = decision("reject") ?? decision("return"); // against a proposal: send it back
-  const same = hit("same"), other = hit("other"), next = document.querySelector("a[data-next]"), back = document.querySelector(".back a");
-  const begins = (button) => away && button && (() => begin(button, key));
+  const next = document.querySelector("a[data-next]"), back = document.querySelector(".back a");
+  const begins = (button) => away && button && (() => {
+    if (toHits()) {
+      lost = performance.now(); // what follows at once is a text
+    } else {
+      begin(button, key);
+    }
+  });
   const undo = one("[data-undo]"), search = document.querySelector("input[type=search]");
   return {
     j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
     v: document.querySelector("#verdict") && verdict,
-    a: begins(approve), r: begins(reject), s: begins(same), o: begins(other),
-    q: away && back && (() => follow(back)), n: away && next && (() => follow(next)), g: away && (() => { goes = true; }),
+    a: begins(approve), r: begins(reject),
+    q: leaves && back && (() => follow(back)), n: leaves && next && (() => follow(next)), g: leaves && (() => { goes = true; }),
     u: undo && (() => { left = performance.now(); undo.click(); }),
-  }[key];
+  }[key] ?? (away && hitAction(key));
 }
 
+document.addEventListener("decided", (event) => { refused = event.detail.refused; });
 addEventListener("beforeunload", () => { left = performance.now(); });
 addEventListener("pageshow", () => { left = -Infinity; });
 addEventListener("pointerdown", () => {

@@ -1,15 +1,19 @@
 // The run page: a run is claimed when it is opened from another page of the console, or
 // when a note is typed. The claim is renewed while the person is active.
 
-const form = document.querySelector("form[data-claim]");
-const free = document.querySelector("[data-free]");
-const mine = document.querySelector("form[data-mine]");
+// A decision on a hit replaces these.
+const formOf = () => document.querySelector("form[data-claim]");
+const mineOf = () => document.querySelector("form[data-mine]");
 const renewEvery = 5 * 60_000; // a claim lasts 15 minutes
 let active = false;
 
 // claim claims the run, or renews the claim.
 async function claim() {
   active = false;
+  const form = formOf(), mine = mineOf(), free = document.querySelector("[data-free]");
+  if (!form || !mine) {
+    return;
+  }
   try {
     const response = await fetch(form.dataset.claim, {
       method: "POST", headers: {Accept: "application/json"}, signal: AbortSignal.timeout(10_000),
@@ -35,12 +39,13 @@ async function claim() {
   }
 }
 
-if (form && mine) {
+const form = formOf();
+if (form && mineOf()) {
   for (const sign of ["input", "keydown", "pointerdown", "scroll"]) {
     addEventListener(sign, () => { active = true; }, {passive: true, capture: true});
   }
-  setInterval(() => active && !mine.hidden && claim(), renewEvery);
-  if (free) {
+  setInterval(() => active && !mineOf()?.hidden && claim(), renewEvery);
+  if (document.querySelector("[data-free]")) {
     form.addEventListener("input", claim, {once: true}); // a person who writes a note works on the run
   }
   if (form.dataset.claimNow !== undefined) {
@@ -56,10 +61,10 @@ const first = document.querySelector("[autofocus]");
 first?.focus();
 first?.setSelectionRange?.(first.value.length, first.value.length);
 
-// A link to a step that passed opens its line.
+// A link to a step that passed opens its line, and the list of what passed.
 function openTarget() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1))); // an element has brackets in its id
-  if (target?.matches("details.line")) {
+  let target = document.getElementById(decodeURIComponent(location.hash.slice(1))); // an element has brackets in its id
+  for (target = target?.closest("details"); target; target = target.parentElement.closest("details")) {
     target.open = true;
   }
 }

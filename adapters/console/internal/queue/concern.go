@@ -126,17 +126,26 @@ func AlikeOf(s shell.Session, l *rules.Likeness) (parts []string) {
 	default:
 		parts = append(parts, s.Say("like.alike"))
 	}
+	if born := BornOf(s, l, "like.born."); born != "" {
+		parts = append(parts, born)
+	}
+	return parts
+}
+
+// BornOf returns in words how the birth date of an entry is like the birth date of the person; empty for a company. key is
+// the beginning of the keys of the messages.
+func BornOf(s shell.Session, l *rules.Likeness, key string) string {
 	switch date := shell.Isolate(l.Date); {
 	case l.Born == "": // a company
-		return parts
+		return ""
 	case l.Born == rules.BornNotGiven && l.Date == "":
-		return append(parts, s.Say("like.born.none"))
+		return s.Say(key + "none")
 	case l.Born == rules.BornApart:
-		return append(parts, s.Count("like.born.apart", l.Years, date))
+		return s.Count(key+"apart", l.Years, date)
 	case l.Born == rules.BornSameDay || l.Date == "":
-		return append(parts, s.Say("like.born."+string(l.Born)))
+		return s.Say(key + string(l.Born))
 	default:
-		return append(parts, s.Say("like.born."+string(l.Born), date))
+		return s.Say(key+string(l.Born), date)
 	}
 }
 

@@ -36,7 +36,8 @@ type cardView struct {
 	Hits            []hitView
 	Judged          []verdictView // the decisions on hits that were removed
 	Cleared         []clearedView
-	AllValues       string // the title of the values below the hits
+	AllValues       string // the title of the values beside the hits
+	AllHits         string // the text of the link to the hits
 	Asked           dataTable
 	AskedTitle      string
 
@@ -122,7 +123,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		v.Hits, v.Cleared = hitsOf(s, rec, string(card.NodeID), card.Hits(), asked[card.NodeID].With), clearedOf(s, rec, card)
 		v.cardData = p.dataOf(s, rec, card, card.Data)
 		v.Corrected, v.Line = v.Table.corrected(s, card.Corrections), v.Table.line()
-		v.AllValues, v.AskedTitle = s.Say("card.values"), s.Say("card.asked")
+		v.AllValues, v.AllHits, v.AskedTitle = s.Say("card.values"), s.Say("card.hits.link"), s.Say("card.asked")
 		if a, ok := asked[card.NodeID]; ok && !rec.Hidden {
 			v.Asked = tableOf(a.With, a.Schema, nil, s.Message)
 		}
@@ -150,8 +151,12 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 				badge = answerBadge(s, why, 0)
 			}
 			address := rules.VisitAddress(card.NodeID, visit.Number)
+			hits := hitsOf(s, rec, address, visit.Hits(), rec.AskedBefore[address])
+			for i := range hits {
+				hits[i].Visit = title
+			}
 			v.Visits = append(v.Visits, visitView{
-				Hits: hitsOf(s, rec, address, visit.Hits(), rec.AskedBefore[address]), AllValues: v.AllValues,
+				Hits: hits, AllValues: v.AllValues,
 				Title: title, Badge: badge, Reason: s.Sentences(visit.Sentences),
 				At: s.At(visit.CompletedAt), Open: visit.Reason != "", cardData: data, Round: rounds[visit.Number],
 			})

@@ -22,34 +22,60 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
+// hitsTable has the hits of all checks of a run, the closest first.
+type hitsTable struct {
+	Title string
+	Who   bool // they are about several people or companies
+	Rows  []*hitView
+	// Several decides the selected hits with one reason; nil if there are fewer than two that may be selected.
+	Several *hitForm
+}
+
+// Columns returns the number of columns.
+func (t hitsTable) Columns() (n int) {
+	n = 6
+	for _, more := range []bool{t.Who, t.Several != nil} {
+		if more {
+			n++
+		}
+	}
+	return n
+}
+
+// severalID stands for the hits that are decided together in place of the id of one.
+const severalID = "several"
+
 // hitView is an entry of a list that is like the person or company of a check.
 type hitView struct {
 	shell.Session
-	ID       string // of its section on the page
-	Name     string
-	Like     []string // how it is like the person, in words, after the list
-	Rows     []hitRow
-	Reasons  []string
-	Dir      string       // the direction of the reasons
-	Decision *verdictView // the newest; nil for none
-	Form     *hitForm     // nil if the person cannot decide the hit now
-	Kept     string       // the reason of a decision that was refused, if there is no form
+	ID         string // of its rows on the page
+	Name, List string
+	Who        string // the person or company that the check has screened
+	Visit      string // names an earlier visit of the check; empty for the last one
+	Step       string // the label of the check
+	Node       verification.NodeID
+	Like, Born string // how it is like the person, in words; empty if that is not known
+	Countries  labels.HitRow
+	Rows       []labels.HitRow
+	Reasons    []string
+	Dir        string       // the direction of the reasons
+	Decision   *verdictView // the newest; nil for none
+	Form       *hitForm     // nil if the person cannot decide the hit now
+	Kept       string       // the reason of a decision that was refused, if there is no form
+	Selected   bool         // to be decided together with others
+
+	Table *hitsTable
 
 	address string // of the visit of the check
 	of      rules.FoundHit
 	like    rules.Likeness
+	said    bool // the run says what the check was asked
 	Asks    bool // the person must decide it to confirm an approval
-}
-
-// hitRow is a fact of the customer beside the same fact of the entry. The parts that both
-// have are marked.
-type hitRow struct {
-	Fact            string
-	Customer, Entry []labels.Part
 }
 
 // hitForm is the form with which a person decides a hit.
 type hitForm struct {
+	ID, Label                 string // of the field of the reason
 	Action                    string // its URL; with the query of the queue
 	Node, List, Entry, Digest string
 	Reason                    string // typed before
@@ -80,6 +106,12 @@ func (v hitView) Cleared() bool { return v.of.Decision.Match == rules.MatchOther
 // Agrees reports whether the name or a number and the birth date are the same.
 func (v hitView) Agrees() bool { return v.like.Close() }
 
+// Open reports whether the person may decide the hit, and nobody has, or the person must.
+func (v hitView) Open() bool { return v.Form != nil && (v.Decision == nil || v.Asks) }
+
+// Alone reports whether the hit is decided with a reason of its own, and never together with others.
+func (v hitView) Alone() bool { return v.Agrees() || !v.said || v.Visit != "" }
+
 // hitsOf returns the hits of a visit of a check, by its address: of the check, and of later versions
 // of the list.
 func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.FoundHit, asked verification.Data) (all []hitView) {
@@ -89,10 +121,21 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 	for _, h := range found {
 		like := rules.LikenessOf(h.Hit, asked, rec.Subject)
 		v := hitView{
-			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name,
-			Like: append([]string{labels.InWords(h.List)}, queue.AlikeOf(s, &like)...),
-			Rows: hitRows(s, asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h,
-			like: like,
+			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, List: labels.InWords(h.List),
+			Rows: hitRows(s, asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h, like: like, said: len(asked) > 0,
+		}
+		if words := queue.AlikeOf(s, &like); len(words) > 0 {
+			v.Like, v.Born = words[0], queue.BornOf(s, &like, "hits.born.")
+		}
+		for _, row := range v.Rows {
+			switch row.Fact { //nolint:exhaustive // the others are in the details
+			case labels.HitName:
+				for _, part := range row.Customer {
+					v.Who += part.Text
+				}
+			case labels.HitCountries:
+				v.Countries = row
+			}
 		}
 		for _, reason := range h.Reasons {
 			v.Reasons = append(v.Reasons, labels.IsolateWords(reason))
@@ -103,8 +146,26 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 		}
 		all = append(all, v)
 	}
-	slices.SortStableFunc(all, func(a, b hitView) int { return a.like.Compare(b.like) })
 	return all
+}
+
+// hitsTable returns the hits of all cards; nil for none.
+func (v *runView) hitsTable(s shell.Session, subject string) *hitsTable {
+	t := &hitsTable{}
+	for i := range v.cards {
+		card := &v.cards[i]
+		for _, h := range card.allHits() {
+			h.Step, h.Node, h.Table = card.Label, card.Node, t
+			t.Rows = append(t.Rows, h)
+			t.Who = t.Who || h.Who != t.Rows[0].Who || h.Who != subject
+		}
+	}
+	if t.Rows == nil {
+		return nil
+	}
+	slices.SortStableFunc(t.Rows, func(a, b *hitView) int { return a.like.Compare(b.like) })
+	t.Title = s.Count("hits.title", len(t.Rows))
+	return t
 }
 
 // judgedOf returns the decisions on the hits of a check in a redacted run, oldest first: nothing says any more
@@ -169,60 +230,70 @@ func matchBadge(s shell.Session, m rules.HitMatch) web.Badge {
 
 // hitRows returns the facts of the person or company that a check has screened beside the facts
 // of an entry.
-func hitRows(s shell.Session, asked verification.Data, about rules.Subject, h verification.Hit) (rows []hitRow) {
-	for _, row := range labels.HitRows(asked, about, h, labels.HitWords{
+func hitRows(s shell.Session, asked verification.Data, about rules.Subject, h verification.Hit) []labels.HitRow {
+	return labels.HitRows(asked, about, h, labels.HitWords{
 		CountryCode: func(text string) string {
 			code, _ := country.Parse(text)
 			return cmp.Or(code, text)
 		},
 		CountryName: func(code string) string { return country.Name(code, s.Lang()) },
 		Topic:       func(topic string) string { return queue.TopicOf(s, topic) },
-	}) {
-		rows = append(rows, hitRow{s.Say("hit." + string(row.Fact)), row.Customer, row.Entry})
-	}
-	return rows
+	})
 }
 
 // decideHits adds the form of each hit for a person who may decide now, and folds the
 // verdict until every hit is decided. proposal is a verdict that another person has proposed.
 func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verdict, kept keptVerdict) {
-	total, left, unsettled := 0, 0, 0
+	if v.Hits == nil {
+		return
+	}
+	left, unsettled, together := 0, 0, 0
 	refused := slices.IndexFunc(v.Verdict.Problems, func(p fieldProblem) bool { return p.Field == hitsField })
-	for i := range v.cards {
-		for _, h := range v.cards[i].allHits() {
-			h.Asks = v.Verdict.Needed && !v.Verdict.Own && h.of.AsksSecond(proposal, h.Agrees())
-			if total++; h.Decision == nil || h.Asks {
-				left++
-			}
-			if h.of.ID != "" && !h.of.Settled() {
-				unsettled++
-			}
-			if !v.Verdict.Needed || !v.Verdict.Form {
-				if h.ID == kept.Hit {
-					h.Kept = kept.HitReason
-				}
-				continue
-			}
-			h.Form = &hitForm{
-				Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
-				Reason: h.of.Decision.Reason, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes,
-			}
-			if h.Agrees() {
-				h.Form.Rule = s.Say("hit.reason.equal")
-			}
-			if h.Asks { // for a reason of their own
-				h.Form.Reason = ""
-			}
-			if h.Asks && refused >= 0 && v.Verdict.Problems[refused].Field == hitsField {
-				h.Form.Problem, v.Verdict.Problems[refused].Field = v.Verdict.Problems[refused].Text, h.ID
-			}
+	for _, h := range v.Hits.Rows {
+		h.Asks = v.Verdict.Needed && !v.Verdict.Own && h.of.AsksSecond(proposal, h.Agrees())
+		if h.Decision == nil || h.Asks {
+			left++
+		}
+		if h.of.ID != "" && !h.of.Settled() {
+			unsettled++
+		}
+		if !v.Verdict.Needed || !v.Verdict.Form {
 			if h.ID == kept.Hit {
-				h.Form.Reason, h.Form.Problem, h.Form.Begun = kept.HitReason, kept.HitProblem, kept.HitMatch
+				h.Kept = kept.HitReason
 			}
+			continue
+		}
+		h.Form = &hitForm{
+			ID: h.ID, Label: s.Say("hit.reason"), Action: action, Node: h.address, List: h.of.List, Entry: h.of.ID, Digest: h.of.Digest,
+			Reason: h.of.Decision.Reason, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes,
+		}
+		if h.Agrees() {
+			h.Form.Rule = s.Say("hit.reason.equal")
+		}
+		if h.Asks { // for a reason of their own
+			h.Form.Reason = ""
+		}
+		if h.Asks && refused >= 0 && v.Verdict.Problems[refused].Field == hitsField {
+			h.Form.Problem, v.Verdict.Problems[refused].Field = v.Verdict.Problems[refused].Text, h.ID
+		}
+		if h.ID == kept.Hit {
+			h.Form.Reason, h.Form.Problem, h.Form.Begun = kept.HitReason, kept.HitProblem, kept.HitMatch
+		}
+		if h.Selected = slices.Contains(kept.Hits, h.ID); h.Open() && !h.Alone() {
+			together++
+		}
+	}
+	if together > 1 || together > 0 && kept.Hit == severalID {
+		v.Hits.Several = &hitForm{ID: severalID, Label: s.Say("hits.several"), Action: action, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes}
+		if kept.Hit == severalID {
+			v.Hits.Several.Reason, v.Hits.Several.Problem, v.Hits.Several.Begun = kept.HitReason, kept.HitProblem, kept.HitMatch
 		}
 	}
 	if v.Verdict.Needed && left > 0 {
-		v.Verdict.HitsLeft = [2]int{left, total}
+		v.Verdict.HitsLeft = [2]int{left, len(v.Hits.Rows)}
+		v.Hits.Title = s.Say("hits.left", left, len(v.Hits.Rows))
+	} else if v.Verdict.Needed {
+		v.Hits.Title = s.Count("hits.decided", len(v.Hits.Rows))
 	}
 	if unsettled > 0 && !v.Redacted {
 		v.Verdict.Unsettled = s.Count("verdict.unsettled", unsettled)
@@ -230,31 +301,44 @@ func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verd
 	}
 }
 
-// DecideHit records what a person says about a hit, and leads back to the hit. A decision
-// that is refused stays on the page.
-func (p *Pages) DecideHit(w http.ResponseWriter, r *http.Request, s shell.Session) error {
+// DecideHits records what a person says about a hit, or about each of those that are selected, and leads
+// back to it. A decision that is refused stays on the page.
+func (p *Pages) DecideHits(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	id, err := runOf(r)
 	if err != nil {
 		return err
 	}
-	address := r.PostForm.Get("node")
-	node, visit, err := rules.ParseVisitAddress(address)
+	kept := keptVerdict{
+		Hit: severalID, Hits: r.PostForm["hit"], HitMatch: r.PostForm.Get("match"), HitReason: strings.TrimSpace(r.PostForm.Get("reason")),
+	}
+	hits, err := p.postedHits(r, s, id, &kept)
 	if err != nil {
 		return err
 	}
-	d := rules.DecideHit{
-		Node: node, Visit: visit, List: r.PostForm.Get("list"), Entry: r.PostForm.Get("entry"), Digest: r.PostForm.Get("digest"),
-		Match: rules.HitMatch(r.PostForm.Get("match")), Reason: strings.TrimSpace(r.PostForm.Get("reason")), Justified: true, By: s.Name, Identity: s.Identity,
-	}
-	kept := keptVerdict{Hit: hitID(address, d.List, d.Entry, d.Digest), HitMatch: string(d.Match), HitReason: d.Reason}
 	claim, err := p.claim(r.Context(), s, id, false)
 	if err != nil {
 		return err
 	}
-	err = p.shell.Engine.DecideHit(r.Context(), s.Tenant, id, d)
+	switch {
+	case len(hits) == 0 && len(kept.Hits) == 0:
+		kept.HitProblem = s.Say("hit.several.none")
+		return p.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
+	case len(hits) < len(kept.Hits):
+		err = verification.Conflict("run", "some of these hits are gone")
+	}
+	for _, d := range hits {
+		d.Match, d.Reason, d.Justified, d.By, d.Identity = rules.HitMatch(kept.HitMatch), kept.HitReason, true, s.Name, s.Identity
+		if err == nil {
+			err = p.shell.Engine.DecideHit(r.Context(), s.Tenant, id, d)
+		}
+	}
 	switch {
 	case err == nil:
-		return shell.Redirect(w, s.Base+"/runs/"+string(id)+queue.FilterOf(r.URL.Query()).Query()+"#"+kept.Hit)
+		at := kept.Hit
+		if at == severalID {
+			at = "hits"
+		}
+		return shell.Redirect(w, s.Base+"/runs/"+string(id)+queue.FilterOf(r.URL.Query()).Query()+"#"+at)
 	case errors.Is(err, rules.ErrClaimed):
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.Say("hit.taken", shell.Isolate(claim.Name))}
 		return p.showRun(w, r, s, http.StatusConflict, kept)
@@ -265,12 +349,43 @@ func (p *Pages) DecideHit(w http.ResponseWriter, r *http.Request, s shell.Sessio
 		}
 		kept.Note = &web.Note{Tone: web.Warning, Text: s.Say(key)}
 		return p.showRun(w, r, s, http.StatusConflict, kept)
+	case errors.Is(err, rules.ErrHitAlone):
+		kept.HitProblem = s.Say("hit.problem.alone")
+		return p.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	case errors.Is(err, verification.ErrInvalid):
 		kept.HitProblem = s.Say("hit.invalid", rules.MaxNotes)
-		if d.Match == rules.MatchOther && d.Reason == "" {
+		if kept.HitMatch == string(rules.MatchOther) && kept.HitReason == "" {
 			kept.HitProblem = s.Say("hit.problem.equal")
 		}
 		return p.showRun(w, r, s, http.StatusUnprocessableEntity, kept)
 	}
 	return err
+}
+
+// postedHits returns the hits of a form: one, or those that are selected. It names the one hit in kept.
+func (p *Pages) postedHits(r *http.Request, s shell.Session, id verification.RunID, kept *keptVerdict) (all []rules.DecideHit, err error) {
+	decides := func(address, list, entry, digest string) error {
+		node, visit, err := rules.ParseVisitAddress(address)
+		all = append(all, rules.DecideHit{Node: node, Visit: visit, List: list, Entry: entry, Digest: digest, Together: kept.Hit == severalID})
+		return err
+	}
+	if get := r.PostForm.Get; r.PostForm.Has("node") {
+		kept.Hit, kept.Hits = hitID(get("node"), get("list"), get("entry"), get("digest")), nil
+		err = decides(get("node"), get("list"), get("entry"), get("digest"))
+		return all, err
+	}
+	rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id, s.May(verification.RoleAuditor))
+	if err != nil {
+		return nil, err
+	}
+	for _, card := range p.cards(s, rec) {
+		for _, h := range card.allHits() {
+			if slices.Contains(kept.Hits, h.ID) {
+				if err := decides(h.address, h.of.List, h.of.ID, h.of.Digest); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return all, nil
 }

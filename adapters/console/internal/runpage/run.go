@@ -59,8 +59,9 @@ type runView struct {
 	Badges    []web.Badge
 	Back      string // the URL of the list that the page was opened from, at the run
 	BackText  string
+	Place     string // in the list that the page was opened from, such as 28 of 56; empty if it is not known
 	Facts     []runFact
-	Dates     []runFact // when it started and ended, and its id
+	Dates     []runFact // see runDates
 	Guide     []guideRow
 	Error     string // why the run failed or expired; empty if it did not
 	Redacted  bool   // its personal data was removed, or is hidden
@@ -82,6 +83,7 @@ type runView struct {
 	Timeline  []timelineLine
 	Related   *relatedView // nil for none
 	Past      *pastView    // nil for none
+	Hits      *hitsTable   // nil for none
 	PDF       string       // the URL of the printed report; empty while the run is live
 	Lacking   string       // why the report for the file was not printed; empty for none
 	Signed    bool         // the printed report has a signature, at its URL and .jws
@@ -96,6 +98,7 @@ type runView struct {
 type runFact struct {
 	Label, Value string
 	Mono         bool
+	Plain        bool // the value is enough for those who see it
 }
 
 // Show shows a run.
@@ -210,6 +213,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	v.Owners = ownersOf(s, rec)
 	v.Graph = runGraph(s, rec.Definition, rec.History)
 	v.cards = p.cards(s, rec)
+	v.Hits = v.hitsTable(s, rec.Subject.Name)
 	v.sort(partsOf(s, rec, v.cards))
 	v.Timeline, v.Branches = timelineOf(s, rec)
 	return v
@@ -228,15 +232,9 @@ func pathTitles(d verification.Data) workflow.DataSchema {
 func runFacts(s shell.Session, rec desk.RunRecord) (facts []runFact) {
 	run, workflow := rec.Report.Run, rec.Report.Workflow
 	if rec.Subject.Name != "" {
-		facts = append(facts, runFact{Label: s.Say("run.reference"), Value: run.ReferenceID})
+		facts = append(facts, runFact{Label: s.Say("run.reference"), Value: run.ReferenceID, Plain: true})
 	}
-	facts = append(facts, runFact{Label: s.Say("run.workflow"), Value: s.Say("run.version", shell.Isolate(workflow.Name), workflow.Version)})
-	if rec.Review != nil {
-		facts = append(facts, runFact{Label: s.Say("run.waiting"), Value: s.Ago(rec.Review.Since, rec.At).Words})
-		if !rec.Review.DueAt.IsZero() {
-			facts = append(facts, runFact{Label: s.Say("run.due"), Value: s.At(rec.Review.DueAt).Text + " " + s.Zone.String()})
-		}
-	}
+	facts = append(facts, runFact{Label: s.Say("run.workflow"), Value: workflow.Name, Plain: true})
 	if a := rec.Action; a != nil && a.Type == rules.ActionCustomerInput {
 		facts = append(facts, runFact{Label: s.Say("run.waits"), Value: s.Say("run.customer")})
 		if !rec.ExpiresAt.IsZero() {
@@ -247,12 +245,18 @@ func runFacts(s shell.Session, rec desk.RunRecord) (facts []runFact) {
 	return facts
 }
 
-// runDates returns when the run started and ended, and its id.
+// runDates returns the version of the workflow, when the run started, began to wait for a verdict and ended, and its id.
 func runDates(s shell.Session, rec desk.RunRecord) []runFact {
-	run := rec.Report.Run
-	dates := []runFact{{Label: s.Say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
+	run, workflow := rec.Report.Run, rec.Report.Workflow
+	dates := []runFact{{Label: s.Say("run.workflow"), Value: s.Say("run.version", shell.Isolate(workflow.Name), workflow.Version)}, {Label: s.Say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
 	if !run.CompletedAt.IsZero() {
 		dates = append(dates, runFact{Label: s.Say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
+	}
+	if rec.Review != nil {
+		dates = append(dates, runFact{Label: s.Say("run.waiting"), Value: s.Ago(rec.Review.Since, rec.At).Words})
+		if !rec.Review.DueAt.IsZero() {
+			dates = append(dates, runFact{Label: s.Say("run.due"), Value: s.At(rec.Review.DueAt).Text + " " + s.Zone.String()})
+		}
 	}
 	return append(dates, runFact{Label: s.Say("run.id"), Value: string(run.ID), Mono: true})
 }

@@ -30,7 +30,8 @@ type keptVerdict struct {
 	Decision string
 	Problems []fieldProblem
 
-	Hit, HitMatch, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID
+	Hit, HitMatch, HitReason, HitProblem string   // of a decision on a hit: see hitView.ID and severalID
+	Hits                                 []string // that were selected
 	Desk                                 keptDesk // of a form beside the verdict
 	Personal                             keptPersonal
 	Correction                           keptCorrection
