@@ -62,6 +62,7 @@ func (c *console) table() []route {
 		{get, "/queue", viewer, c.queue.Show},
 		{post, "/queue/search", viewer, c.queue.Search},
 		{get, "/queue/events", viewer, c.queue.Events},
+		{post, "/palette", viewer, c.queue.Find},
 		{post, "/queue/views", viewer, c.queue.SaveView},
 		{post, "/queue/declined", reviewer, c.queue.CloseDeclined},
 		{get, "/queue/next", reviewer, c.queue.NextForMe},

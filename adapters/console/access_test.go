@@ -55,7 +55,7 @@ func TestTheRoutesAreThoseOfTheTable(t *testing.T) {
 func TestAnAuditorReadsEveryPageAndChangesNothing(t *testing.T) {
 	d := serve(t)
 	paths := d.sample()
-	open := []string{"POST /queue/search", "POST /queue/views", "POST /runs/search", "POST /audit/search"}
+	open := []string{"POST /palette", "POST /queue/search", "POST /queue/views", "POST /runs/search", "POST /audit/search"}
 	state := func() (all []any) {
 		found, err := d.Store.List(t.Context(), enginetest.Tenant, store.RunQuery{PageQuery: store.PageQuery{Limit: store.MaxLimit}, Now: d.Clock.Now()})
 		if err != nil {

@@ -216,7 +216,9 @@ func TestNothingGreenStandsOverAnOpenHit(t *testing.T) {
 	wants(t, p.get("/queue"), http.StatusOK, "Possible match", "!Confirmed", "!Met")
 	second := func(form []string) bool { return strings.Contains(strings.Join(form, " "), "owners[2]") }
 	forms := hitForms(t, p.get(path))
-	slices.SortStableFunc(forms, func(a, b []string) int { return strings.Compare(strconv.FormatBool(second(a)), strconv.FormatBool(second(b))) })
+	slices.SortStableFunc(forms, func(a, b []string) int {
+		return strings.Compare(strconv.FormatBool(second(a)), strconv.FormatBool(second(b)))
+	})
 	for i, match := range []string{"other", "other", "other", "unsure"} {
 		wants(t, p.post(path+"/hits", append(forms[i][1:], "match", match)...), http.StatusSeeOther)
 	}

@@ -30,6 +30,9 @@ type Filter struct {
 	Order    store.RunOrder
 	Page     int // from 1
 
+	// At is the place of a run in the list that its page was opened from, and Of the length of the list then; 0 for no place.
+	At, Of int
+
 	// Back is the path and query of another list that a run page was opened from, below
 	// the path of the console; empty for the queue.
 	Back string
@@ -72,6 +75,10 @@ func FilterOf(q url.Values) Filter {
 	if order, err := store.ParseQueueOrder(q.Get("order")); err == nil {
 		f.Order = order
 	}
+	at, _ := strconv.Atoi(q.Get("at"))
+	if of, _ := strconv.Atoi(q.Get("of")); 0 < at && at <= of {
+		f.At, f.Of = at, of
+	}
 	if path, _, _ := strings.Cut(q.Get("back"), "?"); slices.Contains(backLists(), path) {
 		f.Back = q.Get("back")
 	}
@@ -80,7 +87,15 @@ func FilterOf(q url.Values) Filter {
 
 // List returns the path and query of the list that a run page was opened from, below the
 // path of the console.
-func (f Filter) List() string { return cmp.Or(f.Back, "/queue"+f.Query()) }
+func (f Filter) List() string { return cmp.Or(f.Back, "/queue"+f.placed(0, 0).Query()) }
+
+// placed returns the filter for the page of a run at a place of a list; without a place if the list is shorter.
+func (f Filter) placed(at, of int) Filter {
+	if f.At, f.Of = at, of; at > of {
+		f.At, f.Of = 0, 0
+	}
+	return f
+}
 
 // Query returns the filter as the query of a URL, with its question mark; empty for the
 // whole queue.
@@ -108,6 +123,10 @@ func (f Filter) With(q url.Values) string {
 	if f.Page > 1 {
 		set("page", strconv.Itoa(f.Page))
 	}
+	if f.At > 0 {
+		set("at", strconv.Itoa(f.At))
+		set("of", strconv.Itoa(f.Of))
+	}
 	set("back", f.Back)
 	if len(q) == 0 {
 		return ""
@@ -124,14 +143,14 @@ func (f Filter) first() Filter {
 // Chosen reports whether the filter leaves anything out.
 func (f Filter) Chosen() bool {
 	f.Order, f.Page, f.Back = "", 0, ""
-	return f != Filter{}
+	return f.placed(0, 0) != Filter{}
 }
 
 // More reports whether the page shows all fields of the filter: another one than the
 // search was changed.
 func (f Filter) More() bool {
 	f.Search, f.Words, f.Page, f.Back = "", "", 0, ""
-	return f != Filter{Order: store.OldestFirst}
+	return f.placed(0, 0) != Filter{Order: store.OldestFirst}
 }
 
 // query returns the query of the engine.

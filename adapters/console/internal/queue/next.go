@@ -37,6 +37,9 @@ func (p *Pages) NextPath(ctx context.Context, s shell.Session, id verification.R
 	if f.Back != "" {
 		return f.Back
 	}
+	if f.At > 0 {
+		f = f.placed(f.At+1, f.Of)
+	}
 	var after *store.QueuePosition
 	if at, err := store.ParseQueuePosition(position); err == nil {
 		after = &at
@@ -48,7 +51,7 @@ func (p *Pages) NextPath(ctx context.Context, s shell.Session, id verification.R
 	case next != "":
 		return "/runs/" + string(next) + f.Query()
 	}
-	return "/queue" + f.Query()
+	return f.List()
 }
 
 // nextRun returns the next run of the queue that is open to the reviewer. Runs that are

@@ -52,6 +52,7 @@ func (p *Pages) tabs(ctx context.Context, s shell.Session, f Filter, shown int) 
 		{"all", Filter{}},
 		{"mine", Filter{Whose: whoseMine}},
 		{"assigned", Filter{Whose: whoseAssigned}},
+		{"again", Filter{Cause: rules.CauseRescreened}},
 		{"second", Filter{Cause: rules.CauseProposal}},
 		{"overdue", Filter{Overdue: true}},
 		{"declined", Filter{Cause: rules.CauseConsent}},
@@ -114,7 +115,7 @@ type queueRow struct {
 
 // Show shows the queue.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) error {
-	f := FilterOf(r.URL.Query())
+	f := FilterOf(r.URL.Query()).placed(0, 0)
 	f.Back = ""
 	now := p.now()
 	found, err := p.shell.Engine.Queue(r.Context(), s.Tenant, f.query(s, now))
@@ -151,8 +152,8 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 		view.Next = s.Base + "/queue/next" + f.first().Query()
 	}
 	view.Summary = s.Count("queue.total", found.Total)
-	for _, run := range found.Data {
-		row := rowOf(s, run, f, now)
+	for i, run := range found.Data {
+		row := rowOf(s, run, f.placed(found.Offset+i+1, found.Total), now)
 		p.before(r.Context(), s, &row, run.Review.Rejections)
 		view.Rows = append(view.Rows, row)
 		if f.Cause == rules.CauseConsent && s.May(verification.RoleReviewer) && declinedAlone(s, *run.Review) {

@@ -50,6 +50,7 @@ type assignmentView struct {
 	Badge web.Badge
 	By    string // who assigned it
 	At    shell.Age
+	Asks  string // what the team is asked, if the run is escalated
 }
 
 // unassign is the value of the choice that ends an assignment.
@@ -134,7 +135,16 @@ func assignmentOf(s shell.Session, rec desk.RunRecord) *assignmentView {
 	if b == nil {
 		return nil
 	}
-	return &assignmentView{Badge: *b, By: personName(s, a.By), At: s.Ago(a.At, rec.At)}
+	v := &assignmentView{Badge: *b, By: personName(s, a.By), At: s.Ago(a.At, rec.At)}
+	for _, e := range rec.History {
+		if f, ok := e.Fact.(rules.Assigned); ok {
+			v.Asks = ""
+			if f.Escalated && !rec.Hidden {
+				v.Asks = f.Notes
+			}
+		}
+	}
+	return v
 }
 
 // AddNote adds a note to a run, and shows the run again.

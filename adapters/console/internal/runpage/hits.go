@@ -27,7 +27,7 @@ type hitsTable struct {
 	Title string
 	Who   bool // they are about several people or companies
 	Rows  []*hitView
-	// Several decides the selected hits with one reason; nil if there are fewer than two that may be selected.
+	// Several decides the selected hits with one reason; nil if none may be selected.
 	Several *hitForm
 }
 
@@ -283,7 +283,7 @@ func (v *runView) decideHits(s shell.Session, action string, proposal rules.Verd
 			together++
 		}
 	}
-	if together > 1 || together > 0 && kept.Hit == severalID {
+	if together > 0 && len(v.Hits.Rows) > 1 {
 		v.Hits.Several = &hitForm{ID: severalID, Label: s.Say("hits.several"), Action: action, Rule: s.Say("verdict.notes.optional"), Max: rules.MaxNotes}
 		if kept.Hit == severalID {
 			v.Hits.Several.Reason, v.Hits.Several.Problem, v.Hits.Several.Begun = kept.HitReason, kept.HitProblem, kept.HitMatch

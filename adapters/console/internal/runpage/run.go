@@ -127,6 +127,9 @@ func (p *Pages) showRun(w http.ResponseWriter, r *http.Request, s shell.Session,
 		return err
 	}
 	v.Lacking = kept.Lacking
+	if f.At > 0 {
+		v.Place = s.Say("run.place", f.At, f.Of)
+	}
 	v.Verdict = panelOf(s, rec, v.Timeline, f, claim, kept)
 	if err := p.addEarlier(r.Context(), s, rec, &v); err != nil {
 		return err
