@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/verifyd/verifyd/adapters/console/internal/audit"
 	"github.com/verifyd/verifyd/adapters/console/internal/numbers"
@@ -193,9 +194,13 @@ func New(e *engine.Engine, o Options) (http.Handler, error) {
 	return c.router(), nil
 }
 
+// compression is the level at which pages are compressed: a higher one costs time and saves little.
+const compression = 5
+
 // router returns the handler of all routes of the table.
 func (c *console) router() http.Handler {
 	r := chi.NewRouter()
+	r.Use(middleware.Compress(compression, "text/html", "text/css", "text/javascript", "image/svg+xml", "application/json", "application/x-ndjson", "text/csv"))
 	r.Use(web.Policy{Permissions: "camera=(), geolocation=(), microphone=(), payment=(), usb=()", Referrer: "same-origin"}.Secure)
 	for _, row := range c.table() {
 		r.Method(row.method, row.pattern, c.guard(row))

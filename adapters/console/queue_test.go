@@ -6,7 +6,9 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -330,4 +332,85 @@ func TestAQueueThatIsNoLongerReadSaysSo(t *testing.T) {
 	d.Advance(9 * time.Hour) // the session ends
 	close(stopping)
 	tab.See("[data-stale]")
+}
+
+// The list of the queue is sent once, and again if it changed before the stream was open.
+func TestTheListIsSentOnceUnlessItHasChanged(t *testing.T) {
+	d := serve(t)
+	ids := d.fill(5)
+	p := d.as(reviewer(verification.RoleReviewer))
+	since := regexp.MustCompile(`data-events="/console(/queue/events\?since=[0-9a-f]{32})"`)
+	for _, path := range []string{"/queue?page=2", "/queue?search=case", "/queue?order=due", "/queue?whose=assigned"} {
+		if since.MatchString(p.get(path).body) {
+			t.Errorf("%s names a state that is not its own", path)
+		}
+	}
+	found := since.FindStringSubmatch(p.get("/queue").body)
+	if found == nil {
+		t.Fatal("the queue does not name its state")
+	}
+	events := func() <-chan string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.server.URL+"/console"+found[1], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "text/event-stream")
+		got, err := p.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { got.Body.Close() })
+		read := make(chan string, 10)
+		go func() {
+			for s := bufio.NewScanner(got.Body); s.Scan(); {
+				read <- s.Text()
+			}
+		}()
+		return read
+	}
+	same := events()
+	<-same // that the stream is open
+	<-same
+	d.GiveVerdict(ids[0], rules.DecisionApprove)
+	timeout := time.After(time.Minute)
+	for name, lines := range map[string]<-chan string{"a stream from before": same, "one from after": events()} {
+		for line := ""; line != "event: changed"; {
+			select {
+			case line = <-lines:
+			case <-timeout:
+				t.Fatalf("%s tells of no change", name)
+			}
+		}
+	}
+
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/queue")
+	tab.Wait(`document.documentElement.dataset.follows === "events"`)
+	if n := browser.Eval[int](tab, `performance.getEntriesByType("resource").filter((one) => one.name.endsWith("/queue")).length`); n != 0 {
+		t.Errorf("the page reads its list %d times more", n)
+	}
+}
+
+func TestPagesAreCompressed(t *testing.T) {
+	d := serve(t)
+	d.fill(50)
+	p := d.as(reviewer(verification.RoleReviewer))
+	plain := len(p.get("/queue").body)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.server.URL+"/console/queue", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "gzip") // so that the client does not decode it
+	got, err := p.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	sent, err := io.ReadAll(got.Body)
+	if err != nil || got.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(strings.Join(got.Header.Values("Vary"), ","), "Accept-Encoding") {
+		t.Fatalf("the queue is sent as %v, %v", got.Header, err)
+	}
+	if len(sent) > 20_000 || len(sent)*3 > plain {
+		t.Errorf("a queue of 50 runs has %d bytes, %d of them without compression", len(sent), plain)
+	}
 }

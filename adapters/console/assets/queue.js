@@ -62,7 +62,9 @@ function follow() {
   events.addEventListener("open", () => {
     clearInterval(poll);
     poll = 0;
-    refresh(); // something may have changed before it was open
+    if (!region.dataset.events.includes("since=")) {
+      refresh(); // something may have changed before it was open, and the server does not know what is shown
+    }
     document.documentElement.dataset.follows = "events";
   });
   events.addEventListener("error", () => {

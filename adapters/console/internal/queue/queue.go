@@ -137,6 +137,9 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 		Filter: f, Tabs: tabs, Workflows: workflows, Events: s.Base + "/queue/events", Empty: emptyQueue(s, f),
 		Query: f.Query(), MaxNotes: rules.MaxNotes,
 	}
+	if !f.Chosen() && found.Offset == 0 && f.Order == store.OldestFirst { // the page shows what a watcher looks at
+		view.Events += "?since=" + stateOf(found)
+	}
 	named, shown := p.viewTabs(r, s, f)
 	view.Tabs, view.View = append(view.Tabs, named...), shown
 	view.Search, err = p.searchView(s, f.Search, f.Words, func(words string) (string, func() (int, error)) {

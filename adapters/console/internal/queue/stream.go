@@ -5,9 +5,11 @@ package queue
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +46,7 @@ type watchedQueue struct {
 	streams map[chan struct{}]string // the keys of the people who watch
 	stop    context.CancelFunc
 	looked  chan struct{} // closed after the first look
+	state   string        // at the last look; empty if the queue could not be read
 }
 
 func newWatcher(look func(context.Context, verification.TenantID) (store.Page[rules.Summary], error)) *watcher {
@@ -51,9 +54,10 @@ func newWatcher(look func(context.Context, verification.TenantID) (store.Page[ru
 }
 
 // watch returns a channel that receives a value after each change of the queue of a
-// tenant that follows the call, and a function that ends that. ok is false when there are
+// tenant that follows the call, and at once unless the queue is in the state since, if that is not empty. It also returns
+// a function that ends that. ok is false when there are
 // too many streams, in all, of the tenant, or of the person with this key.
-func (w *watcher) watch(ctx context.Context, t verification.TenantID, person string) (changed <-chan struct{}, end func(), ok bool) {
+func (w *watcher) watch(ctx context.Context, t verification.TenantID, person, since string) (changed <-chan struct{}, end func(), ok bool) {
 	q, c := w.add(ctx, t, person)
 	if q == nil {
 		return nil, nil, false
@@ -61,6 +65,11 @@ func (w *watcher) watch(ctx context.Context, t verification.TenantID, person str
 	select {
 	case <-q.looked:
 	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if since != "" && since != q.state {
+		notify(c)
 	}
 	return c, func() { w.end(t, q, c) }, true
 }
@@ -110,7 +119,10 @@ func (w *watcher) end(t verification.TenantID, q *watchedQueue, c chan struct{})
 func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watchedQueue) {
 	tick := time.NewTicker(queueLook)
 	defer tick.Stop()
-	last, _ := w.state(ctx, t) // after a failure the next state counts as a change
+	first := w.state(ctx, t)
+	w.mu.Lock()
+	q.state = first // after a failure the next state counts as a change
+	w.mu.Unlock()
 	close(q.looked)
 	for {
 		select {
@@ -118,38 +130,56 @@ func (w *watcher) follow(ctx context.Context, t verification.TenantID, q *watche
 			return
 		case <-tick.C:
 		}
-		if state, ok := w.state(ctx, t); ok && state != last {
-			last = state
-			w.notify(q)
-		}
+		w.see(q, w.state(ctx, t))
 	}
 }
 
-func (w *watcher) notify(q *watchedQueue) {
+// see keeps the state of a queue, and notifies its streams if it has changed.
+func (w *watcher) see(q *watchedQueue, state string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if state == "" || state == q.state {
+		return
+	}
+	q.state = state
 	for c := range q.streams {
-		select {
-		case c <- struct{}{}:
-		default: // it has not sent the last one yet
-		}
+		notify(c)
 	}
 }
 
-// state returns a hash of the first page of a queue and of the number of its runs. ok
-// is false if the queue cannot be read.
-func (w *watcher) state(ctx context.Context, t verification.TenantID) (state [sha256.Size]byte, ok bool) {
+// notify tells a stream of a change, unless it has not sent the last one yet.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// state returns the state of a queue; empty if it cannot be read.
+func (w *watcher) state(ctx context.Context, t verification.TenantID) string {
 	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	found, err := w.look(ctx, t)
 	if err != nil {
-		return state, false
+		return ""
 	}
-	for _, run := range found.Data { // a claim that is renewed is no change
-		run.Review.Claim.Until = time.Time{}
+	return stateOf(found)
+}
+
+// stateOf returns a hash of the first page of a queue and of the number of its runs.
+func stateOf(found store.Page[rules.Summary]) string {
+	found.Data = slices.Clone(found.Data)
+	for i, run := range found.Data { // a claim that is renewed is no change
+		review := *run.Review
+		review.Claim.Until = time.Time{}
+		found.Data[i].Review = &review
 	}
 	raw, err := json.Marshal(found)
-	return sha256.Sum256(raw), err == nil
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
 }
 
 // lookAtQueue reads what a watcher compares.
@@ -168,7 +198,7 @@ func (p *Pages) Events(w http.ResponseWriter, r *http.Request, s shell.Session) 
 		w.Header().Set("Content-Type", eventStream)
 		return nil
 	}
-	changed, end, ok := p.watcher.watch(r.Context(), s.Tenant, s.Key())
+	changed, end, ok := p.watcher.watch(r.Context(), s.Tenant, s.Key(), r.URL.Query().Get("since"))
 	if !ok {
 		return verification.Unavailable("queue", "too many pages follow the queue")
 	}

@@ -29,7 +29,7 @@ func TestAfterAFailureTheNextStateCountsAsAChange(t *testing.T) {
 			}
 			return p, err
 		})
-		changed, end, ok := w.watch(t.Context(), "t", "asha")
+		changed, end, ok := w.watch(t.Context(), "t", "asha", "")
 		if !ok {
 			t.Fatal("watch refuses the first stream")
 		}
