@@ -75,8 +75,8 @@ func TestARunIsAssignedEscalatedAndReleased(t *testing.T) {
 	}
 	lead(asha, path, "to", "person:asha")
 	wants(t, asha.get(path), http.StatusOK, "For you", `value="nobody"`)
-	wants(t, asha.get("/queue"), http.StatusOK, `For me <span class="count">1</span>`, "For you")
-	wants(t, ravi.get("/queue"), http.StatusOK, `For me <span class="count">0</span>`, "For \u2068asha\u2069")
+	wants(t, asha.get("/queue"), http.StatusOK, `Assigned to me <span class="count">1</span>`, "For you")
+	wants(t, ravi.get("/queue"), http.StatusOK, `Assigned to me <span class="count">0</span>`, "For \u2068asha\u2069")
 	lead(asha, path, "to", "nobody")
 	wants(t, asha.get(path), http.StatusOK, "is assigned to nobody now.", "!For you")
 
@@ -89,7 +89,7 @@ func TestARunIsAssignedEscalatedAndReleased(t *testing.T) {
 	lead(asha, "/runs/"+string(other), "to", "team:seniors", "escalate", "1", "notes", "Is the stamp genuine?")
 	wants(t, ravi.get(path), http.StatusOK, "Escalated to \u2068Seniors\u2069", "Is the stamp genuine?", "Nobody has claimed this run.",
 		"\u2068asha\u2069 escalated the run to \u2068Seniors\u2069.", `value="person:asha"`)
-	wants(t, ravi.get("/queue?whose=assigned"), http.StatusOK, "1 run waits for a verdict", `For me <span class="count">1</span>`, "case-1", "!case-2")
+	wants(t, ravi.get("/queue?whose=assigned"), http.StatusOK, "1 run waits for a verdict", `Assigned to me <span class="count">1</span>`, "case-1", "!case-2")
 	lead(ravi, "/runs/"+string(other), "to", "person:asha") // back to her
 	wants(t, asha.get("/queue?whose=assigned"), http.StatusOK, "case-1")
 
@@ -152,7 +152,7 @@ func TestTheAssigneeOfAProposalMayConfirmIt(t *testing.T) {
 	asha, ravi := d.as(reviewerCalled("asha")), d.as(senior("ravi"))
 	wants(t, asha.post(path+"/assign", "to", "person:asha"), http.StatusSeeOther)
 	wants(t, asha.post(path+"/verdict", append(verdictForm(t, asha.get(path)), "decision", "approve")...), http.StatusSeeOther)
-	wants(t, ravi.get("/queue"), http.StatusOK, "!For \u2068asha\u2069", `For me <span class="count">0</span>`)
+	wants(t, ravi.get("/queue"), http.StatusOK, "!For \u2068asha\u2069", `Assigned to me <span class="count">0</span>`)
 	if a := ravi.get("/queue/next"); a.header.Get("Location") != "/console"+path {
 		t.Errorf("the next run is %s, want the proposal", a.header.Get("Location"))
 	}

@@ -73,7 +73,7 @@ func TestTheSecondPersonIsAskedAboutAHit(t *testing.T) {
 		t.Helper()
 		return p.post(page+"/verdict", append(verdictForm(t, p.get(page)), "decision", "approve", "notes", notes)...)
 	}
-	wants(t, asha.get(page), http.StatusOK, "(required for “Another person”: the name or a number and the birth date are the same)")
+	wants(t, asha.get(page), http.StatusOK, "(required for “Other”: name or number and birth date agree)")
 	wants(t, judge(asha, "other", " "), http.StatusUnprocessableEntity, "Write why this is another person", "autofocus", `data-begun="other"`)
 	wants(t, judge(asha, "other", "Another mother."), http.StatusSeeOther)
 	wants(t, propose(asha, ""), http.StatusSeeOther)

@@ -128,7 +128,7 @@ func (d *decision) decideHit(c DecideHit) error {
 		return verification.Conflict("run", "the check does not have this hit, or has it no longer")
 	}
 	if c.Together && d.agrees(hits[i].Hit, c.Node, earlier) {
-		return ErrHitAlone
+		return verification.InvalidField("hit", "entry", "must be decided alone, because the name or a number and the birth date are the same")
 	}
 	if c.Justified && c.Match == MatchOther && strings.TrimSpace(c.Reason) == "" && d.agrees(hits[i].Hit, c.Node, earlier) {
 		return verification.InvalidField("hit", "reason", "is required, because the name or a number and the birth date are the same")

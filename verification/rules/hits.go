@@ -10,7 +10,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 )
 
-// The refusals of a verdict or a decision because of hits. Each is a verification.ErrInvalid.
+// The refusals of a verdict because of hits. Each is a verification.ErrInvalid.
 var (
 	// ErrNotesForUnsure is returned to a reviewer who approves without notes a run that has a hit
 	// which no reviewer has decided, or of which a reviewer is not sure.
@@ -19,10 +19,6 @@ var (
 	// ErrHitForSecond is returned to a reviewer who confirms an approval before they have decided
 	// the hits that the second person is asked about: see FoundHit.AsksSecond.
 	ErrHitForSecond error = verification.InvalidField("run", "hits", "must be decided by the reviewer who confirms the approval")
-	// ErrHitAlone is returned to a reviewer who decides a hit together with others, although it agrees
-	// with the person or company: see Likeness.Close.
-	ErrHitAlone error = verification.InvalidField("hit", "entry",
-		"must be decided alone, because the name or a number and the birth date are the same")
 )
 
 // sameScore is the score of an entry with the same name or number. It reads 100 %.

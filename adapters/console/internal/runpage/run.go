@@ -251,7 +251,10 @@ func runFacts(s shell.Session, rec desk.RunRecord) (facts []runFact) {
 // runDates returns the version of the workflow, when the run started, began to wait for a verdict and ended, and its id.
 func runDates(s shell.Session, rec desk.RunRecord) []runFact {
 	run, workflow := rec.Report.Run, rec.Report.Workflow
-	dates := []runFact{{Label: s.Say("run.workflow"), Value: s.Say("run.version", shell.Isolate(workflow.Name), workflow.Version)}, {Label: s.Say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()}}
+	dates := []runFact{
+		{Label: s.Say("run.workflow"), Value: s.Say("run.version", shell.Isolate(workflow.Name), workflow.Version)},
+		{Label: s.Say("run.started"), Value: s.At(run.StartedAt).Text + " " + s.Zone.String()},
+	}
 	if !run.CompletedAt.IsZero() {
 		dates = append(dates, runFact{Label: s.Say("run.ended"), Value: s.At(run.CompletedAt).Text + " " + s.Zone.String()})
 	}
