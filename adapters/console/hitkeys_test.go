@@ -73,7 +73,9 @@ func TestHitsAreDecidedWithFewKeys(t *testing.T) {
 		{"five with one reason", 5, 0, []string{"X", "o", "Born later.", control}, 8, slices.Repeat([]string{"other Born later."}, 5)},
 		{"five without a reason", 5, 0, []string{"o", "o", "o", "u", "o"}, 8, []string{"other", "other", "other", "unsure", "other"}},
 		{
-			"five with three reasons", 5, 0, []string{"x", "x", "o", "Much later.", control, "x", "x", "s", "His son.", control, "x", "o", "Other.", control}, 13,
+			"five with three reasons", 5, 0,
+			[]string{"x", "x", "o", "Much later.", control, "x", "x", "s", "His son.", control, "x", "o", "Other.", control},
+			13,
 			[]string{"other Much later.", "other Much later.", "same His son.", "same His son.", "other Other."},
 		},
 		{"an equal one among others", 3, 1, []string{"o", "Another mother.", control, "X", "o", "Later.", control}, 9, []string{"other Another mother.", "other Later.", "other Later."}},

@@ -61,8 +61,14 @@ func (d *desk) rescreened(run verification.RunID) {
 	d.t.Helper()
 	d.GiveVerdict(run, rules.DecisionApprove)
 	d.Settle()
+	d.found(run, "records")
+}
+
+// found records a hit of a later version of a list for a check of a completed run.
+func (d *desk) found(run verification.RunID, check verification.NodeID) {
+	d.t.Helper()
 	_, err := d.Engine.RecordHits(d.t.Context(), enginetest.Tenant, run, rules.RecordHits{
-		Node: "records", List: canary(23), ListVersion: canary(24),
+		Node: check, List: canary(23), ListVersion: canary(24),
 		Hits: []verification.Hit{{ID: canary(26), Name: canary(25), Score: 0.9, Reasons: []string{canary(27)}}},
 	})
 	if err != nil {

@@ -231,7 +231,7 @@ func TestThePaletteDoesWhatThePageOffers(t *testing.T) {
 	open()
 	inspect(t, tab, "palette")
 	tab.Key("nothing like this")
-	if got := tab.Text(); !strings.Contains(got, "There is no such command") {
+	if got := tab.Text(); !strings.Contains(got, "Nothing on this page matches") {
 		t.Errorf("the palette does not say that it has no such command: %s", got)
 	}
 	tab.Key("\x1b")
