@@ -81,7 +81,7 @@ func TestTheTabsOfTheQueueCountTheirRuns(t *testing.T) {
 	d.fill(3)
 	p := d.as(reviewer(verification.RoleReviewer))
 	p.post("/runs/" + string(d.fill(1)[0]) + "/claim")
-	wants(t, p.get("/queue"), http.StatusOK, `All <span class="count">4</span>`, `Mine <span class="count">1</span>`,
+	wants(t, p.get("/queue"), http.StatusOK, `All <span class="count">4</span>`, `In my hands <span class="count">1</span>`,
 		`Needs a second person <span class="count">0</span>`, `Declined consent <span class="count">0</span>`)
 	wants(t, p.get("/queue?whose=mine"), http.StatusOK, `whose=mine" aria-current="page"`, "1 run waits for a verdict")
 }

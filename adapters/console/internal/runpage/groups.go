@@ -115,7 +115,7 @@ func (v *cardView) stand(s shell.Session, g *rules.ReportGroup, c rules.Card) {
 	v.Label = g.Under(c)
 	flagged := len(c.Causes) > 0 && c.Status != rules.CardOK
 	v.look = flagged || g.Each && c.Status != rules.CardOK
-	v.Open = v.look || g.Type == workflow.NodeCustomerInput
+	v.Open = g.Type == workflow.NodeCustomerInput || v.look && (len(v.Hits) == 0 || len(withoutHits(c.Sentences)) > 0) // hits have rows
 	i := slices.IndexFunc(g.Members, func(m rules.GroupMember) bool { return m.NodeID == c.NodeID })
 	if i < 0 || !g.Members[i].Called() { // the card is of an earlier visit
 		return

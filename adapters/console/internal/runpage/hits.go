@@ -147,14 +147,22 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 }
 
 // hitsTable returns the hits of all cards; nil for none.
-func (v *runView) hitsTable(s shell.Session, subject string) *hitsTable {
+func (v *runView) hitsTable(s shell.Session, rec desk.RunRecord) *hitsTable {
 	t := &hitsTable{}
 	for i := range v.cards {
 		card := &v.cards[i]
 		for _, h := range card.allHits() {
 			h.Step, h.Node, h.Table = card.Label, card.Node, t
+			if node, element, _ := card.Node.Parts(); element > 0 && (h.Who == "" || h.Who == rec.Subject.Name) { // nothing else says whom
+				h.Who = card.Label
+				for _, g := range rec.Report.Groups {
+					if g.NodeID == node.Element(element) {
+						h.Who = g.Label
+					}
+				}
+			}
 			t.Rows = append(t.Rows, h)
-			t.Who = t.Who || h.Who != t.Rows[0].Who || h.Who != subject
+			t.Who = t.Who || h.Who != t.Rows[0].Who || rec.Subject.Name != "" && h.Who != rec.Subject.Name
 		}
 	}
 	if t.Rows == nil {

@@ -216,7 +216,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	v.Owners = ownersOf(s, rec)
 	v.Graph = runGraph(s, rec.Definition, rec.History)
 	v.cards = p.cards(s, rec)
-	v.Hits = v.hitsTable(s, rec.Subject.Name)
+	v.Hits = v.hitsTable(s, rec)
 	v.sort(partsOf(s, rec, v.cards))
 	v.Timeline, v.Branches = timelineOf(s, rec)
 	return v
