@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
@@ -167,4 +168,44 @@ func TestEightOwnersAreEightLines(t *testing.T) {
 	}
 	d.inspectAll(d.tab(reviewerCalled("asha"), browser.Options{}), "run-owners", path, nil)
 	tab.ShootWindow(filepath.Join(shots, "run-owners-1280.png"))
+}
+
+func TestTheHeadSaysInWhichRunsAnOwnerIs(t *testing.T) {
+	d := serve(t, func(p *engine.Ports, o *engine.Options) {
+		p.Providers["lists"], p.Providers["identity"], o.SearchKey = list{}, refuses(""), []byte(strings.Repeat("k", 32))
+	})
+	p := d.as(reviewerCalled("asha"))
+	zamoyskov, rao := [2]string{"Victor Zamoyskov", "1961-03-14"}, [2]string{"Asha Rao", "1980-04-01"}
+	rejected := d.own("MB-1", zamoyskov)
+	wants(t, p.post("/runs/"+string(rejected)+"/verdict", append(verdictForm(t, p.get("/runs/"+string(rejected))), "decision", "reject", "notes", "Listed.")...), http.StatusSeeOther)
+	d.Settle()
+	d.Advance(time.Minute)
+	d.own("MB-2", rao, [2]string{"Victor Zamoyskov", "1999-03-14"})
+	page := p.get("/runs/" + string(d.own("MB-3", rao, zamoyskov)))
+	got := lines(t, page, "content", "Why this run needs")
+	for _, want := range []string{"Rejected before: MB-1 , Owner Victor Zamoyskov, by asha", "Owner Asha Rao is also in MB-2 Needs a verdict"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the head reads\n%s\nwant\n%s", got, want)
+		}
+	}
+	if strings.Contains(got, "same name") {
+		t.Errorf("the head says that the company has the name of an owner:\n%s", got)
+	}
+}
+
+func TestAFileMayBeAboutOneOwner(t *testing.T) {
+	d := serveNamed(t, list{})
+	run := d.own("BIZ-1", [2]string{"Victor Zamoyskov", "1961-03-14"}, [2]string{canary(1), "1980-04-01"})
+	path, admin := "/runs/"+string(run), d.as(reviewer(verification.RoleAdmin))
+	wants(t, admin.get(path), http.StatusOK, `<option value="owners[1]">Owner · Victor Zamoyskov</option>`, "!<canary-1>")
+	whole := fmt.Sprint(files(t, admin.post(path+"/person")))
+	one := fmt.Sprint(files(t, admin.post(path+"/person", "element", "owners[1]")))
+	if !strings.Contains(whole, "1980-04-01") || strings.Contains(one, "1980-04-01") || !strings.Contains(one, "1961-03-14") {
+		t.Errorf("the file of an owner is\n%s", one)
+	}
+	wants(t, admin.post(path+"/person", "element", "owners[9]"), http.StatusUnprocessableEntity)
+	wants(t, admin.post(path+"/verdict", append(verdictForm(t, admin.get(path)), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)
+	d.Settle()
+	wants(t, admin.post(path+"/redact"), http.StatusSeeOther)
+	wants(t, admin.get(path), http.StatusOK, "Owner 1 of 2", "!Zamoyskov", "!canary", "!elements-owners", "!person-element")
 }

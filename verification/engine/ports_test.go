@@ -341,3 +341,36 @@ func TestAnObserverReceivesEachThingOnce(t *testing.T) {
 		t.Errorf("the observer (-want +got):\n%s", diff)
 	}
 }
+
+func TestAReportForTheFileHasTheNamesOfElements(t *testing.T) {
+	var printed []report.Print
+	k := enginetest.New(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Printer = &mock.ReportPrinterMock{PrintReportFunc: func(_ context.Context, _ verification.TenantID, r report.Print) ([]byte, error) {
+			printed = append(printed, r)
+			return nil, nil
+		}}
+	})
+	run := k.Start(k.Apply(ownedFlow()).ID, engine.StartRequest{ReferenceID: "one", Input: verification.Data(`{"owners":[{"name":"Asha Rao"},{"name":"Meera Iyer"}]}`)}).ID
+	k.Settle()
+	if _, err := k.Engine.GiveVerdict(t.Context(), enginetest.Tenant, run, rules.GiveVerdict{Decision: rules.DecisionApprove}, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.Settle()
+	for _, print := range []func(context.Context) ([]byte, error){
+		func(ctx context.Context) ([]byte, error) { return k.Engine.PrintReport(ctx, enginetest.Tenant, run) },
+		func(ctx context.Context) ([]byte, error) { return k.Engine.PrintFile(ctx, enginetest.Tenant, run, true) },
+	} {
+		if _, err := print(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{"Owner 2 of 2", "Owner · Meera Iyer"} {
+		if card, member := printed[i].Cards[1].Label, printed[i].Groups[0].Members[1].Label; card != want || member != want {
+			t.Errorf("report %d labels the second owner %q and %q, want %q", i, card, member, want)
+		}
+	}
+	stored, err := k.Engine.Report(t.Context(), enginetest.Tenant, run)
+	if err != nil || stored.Cards[1].Label != "Owner 2 of 2" {
+		t.Errorf("the report of the API = %+v, %v", stored.Cards, err)
+	}
+}
