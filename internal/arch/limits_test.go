@@ -60,6 +60,7 @@ func limitSources() map[string][]string {
 		"fields of a form":                                {"verification/workflow.maxFields", "verification/workflow.maxOptions", "verification/workflow.maxLists", "verification/workflow.maxLists"},
 		"members of a group of checks":                    {"verification/workflow.MaxMembers"},
 		"elements of a step with `for_each`":              {"verification/workflow.MaxElements", "verification/workflow.MaxElementChecks"},
+		"search words of an element with a name":          {"verification/facts.maxElementWords", "verification/facts.maxSearchWords"},
 		"rows of a group of fields":                       {"verification/workflow.MaxRows"},
 		"rounds of a step":                                {"verification/workflow.DefaultRounds", "verification/workflow.maxRounds"},
 		"runs of one person that are looked at for an [earlier rejection](offline-checks.md#earlier-runs)": {

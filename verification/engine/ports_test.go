@@ -356,11 +356,13 @@ func TestAReportForTheFileHasTheNamesOfElements(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Settle()
-	for _, print := range []func(context.Context) ([]byte, error){
+	for _, write := range []func(context.Context) ([]byte, error){
 		func(ctx context.Context) ([]byte, error) { return k.Engine.PrintReport(ctx, enginetest.Tenant, run) },
-		func(ctx context.Context) ([]byte, error) { return k.Engine.PrintFile(ctx, enginetest.Tenant, run, true) },
+		func(ctx context.Context) ([]byte, error) {
+			return k.Engine.PrintFile(ctx, enginetest.Tenant, run, true)
+		},
 	} {
-		if _, err := print(t.Context()); err != nil {
+		if _, err := write(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,8 +3,8 @@
 package facts
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
@@ -26,7 +26,7 @@ type Element struct {
 // Who returns the name, with the number if another element of the node has the same name.
 func (e Element) Who() string {
 	if e.shared {
-		return fmt.Sprintf("%s (%d)", e.Name, e.Number)
+		return e.Name + " (" + strconv.Itoa(e.Number) + ")"
 	}
 	return e.Name
 }

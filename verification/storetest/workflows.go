@@ -94,7 +94,8 @@ func version(n int) workflow.Version {
 					Rescreen: &workflow.Rescreen{List: "sanctions", Every: workflow.RescreenOnChange},
 				},
 				"address": {
-					Type: workflow.NodeChecks, When: "input.a > 1", ForEach: "input.list", Element: &workflow.ElementFields{Name: "item.name", BirthDate: "item.dob", Kind: workflow.FactPerson}, Order: workflow.OrderOneByOne, Need: 2, Until: "member.passed",
+					Element: &workflow.ElementFields{Name: "item.name", BirthDate: "item.dob", Kind: workflow.FactPerson},
+					Type:    workflow.NodeChecks, When: "input.a > 1", ForEach: "input.list", Order: workflow.OrderOneByOne, Need: 2, Until: "member.passed",
 					Finish: workflow.FinishAll, OnNotMet: "review", Next: "risk", Members: workflow.Members{
 						{
 							Name: "z", Label: oddText, LabelIn: translated, When: "input.b > 1", Key: "zed", Provider: "sandbox", With: data, TimeoutSeconds: 2.5,
