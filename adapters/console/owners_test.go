@@ -206,6 +206,6 @@ func TestAFileMayBeAboutOneOwner(t *testing.T) {
 	wants(t, admin.post(path+"/person", "element", "owners[9]"), http.StatusUnprocessableEntity)
 	wants(t, admin.post(path+"/verdict", append(verdictForm(t, admin.get(path)), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)
 	d.Settle()
-	wants(t, admin.post(path+"/redact"), http.StatusSeeOther)
+	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusSeeOther)
 	wants(t, admin.get(path), http.StatusOK, "Owner 1 of 2", "!Zamoyskov", "!canary", "!elements-owners", "!person-element")
 }

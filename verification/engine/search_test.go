@@ -398,7 +398,7 @@ func TestARunIsFoundByWhoItsElementsAre(t *testing.T) {
 	}
 	k.Settle()
 	restrict(t, k, two)
-	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, one, "", eraser); err != nil {
+	if _, err := k.Engine.Redact(t.Context(), enginetest.Tenant, one, rules.RedactAsked, eraser); err != nil {
 		t.Fatal(err)
 	}
 	k.Settle()
