@@ -31,6 +31,8 @@ type shownReview struct {
 	ProposedBy   verification.Person `json:"proposed_by,omitzero"`
 	Assignment   rules.Assignment    `json:"assignment,omitzero"`
 	Before       rules.Rejections    `json:"rejected_before,omitzero"`
+	Round        int                 `json:"round,omitzero"`
+	CountedFrom  time.Time           `json:"counted_from,omitzero"`
 }
 
 // reviewArgs are the columns of the review of a run; null and empty if it has none.
@@ -51,7 +53,7 @@ func newReviewArgs(s rules.Summary) (r reviewArgs, err error) {
 		causes[i] = string(c)
 	}
 	r.causes = strings.Join(causes, ",")
-	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy, v.Assignment, v.Rejections})
+	raw, err := json.Marshal(shownReview{v.WorkflowName, v.Subject, v.Differing, v.Concerns, v.MoreConcerns, v.Proposed, v.ProposedBy, v.Assignment, v.Rejections, v.Round, v.CountedFrom})
 	r.shown = string(raw)
 	return r, err
 }
@@ -90,7 +92,7 @@ func (r queueRow) summary() (rules.Summary, error) {
 	v := rules.Review{
 		WorkflowName: shown.WorkflowName, Subject: shown.Subject, Differing: shown.Differing, Since: r.ReviewSince.Time.UTC(), DueAt: utc(r.ReviewDue.Time),
 		Concerns: shown.Concerns, MoreConcerns: shown.MoreConcerns, Causes: r.Causes, Proposed: shown.Proposed, ProposedBy: shown.ProposedBy,
-		Assignment: shown.Assignment, Rejections: shown.Before,
+		Assignment: shown.Assignment, Rejections: shown.Before, Round: shown.Round, CountedFrom: shown.CountedFrom,
 	}
 	if r.ClaimedBy.Valid {
 		v.Claim = rules.Claim{By: r.ClaimedBy.String, Name: r.Name.String, At: r.ClaimedAt.Time.UTC(), Until: r.Until.Time.UTC()}

@@ -125,6 +125,7 @@ func (d *decision) askAgain(c AskAgain) error {
 		Node: d.askedStep(c), From: w.Node, Reasons: c.Reasons, Fields: c.Fields, Note: strings.TrimSpace(c.Note),
 		By: by.Name, Identity: by.Identity, Request: c.Request,
 	}
+	f.Since, _ = d.run.InReview()
 	if problems := d.checkAsked(f); len(problems) > 0 {
 		return &verification.Error{Kind: verification.ErrInvalid, Subject: "signal", Fields: problems}
 	}

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/verifyd/verifyd/internal/rig/flows"
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/store"
 	"github.com/verifyd/verifyd/verification/workflow"
 )
 
@@ -282,5 +284,82 @@ func TestAnOpenWaitKeepsTheSignalThatItWasTold(t *testing.T) {
 		if _, err := j.try(answer); !errors.Is(err, verification.ErrNotOpen) {
 			t.Errorf("%s again: %v, want that it is not open", signal, err)
 		}
+	}
+}
+
+// A run that comes back has the place of its first wait, goes to who asked, and its due time has stood still meanwhile.
+func TestARunComesBackToItsPlaceInTheQueue(t *testing.T) {
+	d := rounds()
+	d.ReviewDueMinutes, d.RunTTLSeconds = 100, 0
+	j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{"name":"Asha"}`).pass().pass()
+	first := j.now
+	review := func(what string, since, due time.Duration, round int, to string) {
+		t.Helper()
+		v, ok := j.run.Review()
+		if !ok || !v.Since.Equal(first.Add(since)) || !v.DueAt.Equal(first.Add(since+due)) || v.Round != round || v.Assignment.To.Person.Identity != to {
+			t.Errorf("%s: since %s, due %s, round %d, assigned to %v; want since %s, due %s, round %d, assigned to %q",
+				what, v.Since.Sub(first), v.DueAt.Sub(v.Since), v.Round, v.Assignment.To, since, due, round, to)
+		}
+		if soon := v.DueAt.Add(-25 * time.Minute); !v.DueSoonAt().Equal(soon) {
+			t.Errorf("%s: due soon at %s, want %s", what, v.DueSoonAt(), soon)
+		}
+	}
+	review("before", 0, 100*time.Minute, 0, "")
+	j.after(30 * time.Minute).do(askAgain("name"))
+	if _, ok := j.run.Review(); ok || j.run.Assignment != (rules.Assignment{}) {
+		t.Errorf("while the customer is asked, the run is in the queue, or assigned to %v", j.run.Assignment)
+	}
+	j.after(50 * time.Hour).submit(`{"name":"Asha Rao"}`).pass()
+	review("after a round", time.Microsecond, 50*time.Hour+100*time.Minute, 1, "asha")
+	second := askAgain()
+	second.By, second.Identity = "ravi", "ravi"
+	j.after(time.Hour).do(second).after(2 * time.Hour).submit(`{"name":"Asha"}`).pass()
+	review("after two", 2*time.Microsecond, 52*time.Hour+100*time.Minute, 2, "ravi")
+	equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+	j.after(10 * time.Minute).approve("")
+	for _, m := range j.measured {
+		if took := m.Parts().Duration; m.Name == store.MeasureVerdictTime && (took < 100*time.Minute || took > 2*time.Hour) {
+			t.Errorf("the verdict took %s, want the 100 minutes in which it was awaited", took)
+		}
+	}
+}
+
+// A question without a reviewer, and one that a version of before has recorded, bring the run to the end of the queue.
+func TestARoundOfNobodyBeginsTheWaitAnew(t *testing.T) {
+	for name, change := range map[string]func(*rules.AskedAgain){
+		"a question of before": func(f *rules.AskedAgain) { f.Since = time.Time{} },
+		"an API client":        func(f *rules.AskedAgain) { f.By, f.Identity = "", "" },
+	} {
+		j := atReview(t)
+		first := j.now
+		j.do(askAgain("name")).after(time.Hour).submit(`{"name":"Asha Rao"}`).pass()
+		history := slices.Clone(j.history)
+		for i, e := range history {
+			if f, ok := e.Fact.(rules.AskedAgain); ok {
+				change(&f)
+				history[i].Fact = f
+			}
+		}
+		v, _ := rules.Fold(flows.RunID, history).Review()
+		since := first.Add(time.Microsecond)
+		if name == "a question of before" {
+			since = j.now
+		}
+		if !v.Since.Equal(since) || v.Assignment.To.Key() != "" {
+			t.Errorf("%s: the run waits since %s and is assigned to %v, want since %s, and nobody", name, v.Since, v.Assignment.To, since)
+		}
+	}
+}
+
+// A later question of a branch in the same round keeps the place, and a hit of a later list begins a wait of its own.
+func TestAPlaceInTheQueueEndsWithItsVerdict(t *testing.T) {
+	j := atReview(t)
+	j.do(askAgain("name")).after(time.Hour).submit(`{"name":"Asha Rao"}`).pass().approve("")
+	if v, ok := j.run.Review(); ok {
+		t.Fatalf("the run has the review %+v after its verdict", v)
+	}
+	j.after(time.Hour).found("e-1")
+	if v, ok := j.run.Review(); !ok || !v.Since.Equal(j.now) || v.Round != 0 || !v.From().Equal(j.now) {
+		t.Errorf("after a new hit the review is %+v, want one since %s", v, j.now)
 	}
 }

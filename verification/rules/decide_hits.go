@@ -151,7 +151,7 @@ func (d *decision) decideHit(c DecideHit) error {
 // fold takes the verdict back: it was given without the hits, so the run needs another one.
 func (f HitsFound) fold(r *Run, at time.Time) {
 	if r.Decision() != DecisionReview { // else it needed one before
-		r.ReopenedAt = at
+		r.ReopenedAt, r.turn = at, turn{}
 	}
 	r.Verdict, r.Proposal, r.HadHits = Verdict{}, Verdict{}, true
 	r.withStep(f.Node, func(s *Step) { s.Rescreened = append(slices.Clip(s.Rescreened), f) })

@@ -234,6 +234,9 @@ type AskedAgain struct {
 	By       string `json:"by,omitempty" fact:"kept"`       // as in VerdictRecorded
 	Identity string `json:"identity,omitempty" fact:"kept"` // as in VerdictRecorded
 	Request  string `json:"request,omitempty" fact:"kept"`  // as in VerdictRecorded
+	// Since is when the run began to need the verdict that the customer was asked before: see Run.InReview. It is zero if a branch
+	// asked, and in histories of before: such a run comes back to the end of the review queue.
+	Since time.Time `json:"since,omitzero" fact:"kept"`
 }
 
 // CustomerAwaited records that the run parked on its customer.

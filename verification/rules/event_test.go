@@ -105,9 +105,9 @@ func allFacts() map[string]struct {
 		"asked_again": {
 			rules.AskedAgain{
 				Node: "details", From: "review", Round: 1, Reasons: []string{"blurred"}, Fields: []string{"photo"}, Note: "Hold it straight.",
-				By: "asha", Identity: "verifyd#asha", Request: "r",
+				By: "asha", Identity: "verifyd#asha", Request: "r", Since: at,
 			},
-			`{"node":"details","from":"review","round":1,"reasons":["blurred"],"fields":["photo"],"note":"Hold it straight.","by":"asha","identity":"verifyd#asha","request":"r"}`,
+			`{"node":"details","from":"review","round":1,"reasons":["blurred"],"fields":["photo"],"note":"Hold it straight.","by":"asha","identity":"verifyd#asha","request":"r","since":"2026-03-02T12:00:00Z"}`,
 		},
 		"redirected": {
 			rules.Redirected{Node: "bank", URL: "https://bank.example/sign-in", Handle: "ticket", PollAt: at},

@@ -54,6 +54,7 @@ func (f BranchTaken) fold(r *Run, _ time.Time) {
 func (f Completed) fold(r *Run, at time.Time) {
 	r.ended(StatusCompleted, nil, at)
 	r.Outcome, r.Data, r.EndNode = f.Outcome, f.Data, f.Node
+	r.comesBack(at)
 }
 
 func (f Failed) fold(r *Run, at time.Time)  { r.ended(StatusFailed, &f.Error, at) }

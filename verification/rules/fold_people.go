@@ -44,6 +44,12 @@ func (f AskedAgain) fold(r *Run, at time.Time) {
 	}
 	r.Waits = nil
 	r.Proposal, r.Assignment = Verdict{}, Assignment{}
+	switch {
+	case !f.Since.IsZero():
+		r.turn = turn{since: f.Since, by: verification.Person{Identity: f.Identity, Name: f.By}, round: f.Round, left: at, away: r.turn.away}
+	case r.turn.left.IsZero():
+		r.turn = turn{}
+	}
 	r.round = round{step: f.Node, from: f.From, began: r.Seq}
 	r.withStep(f.Node, func(s *Step) {
 		s.Rounds = append(slices.Clip(s.Rounds), Round{AskedAgain: f, At: at, Visit: s.Visits, Earlier: s.Data})
@@ -51,9 +57,23 @@ func (f AskedAgain) fold(r *Run, at time.Time) {
 	r.received(SignalReceipt{Request: f.Request, Node: f.Node})
 }
 
+// comesBack ends the time in which the customer was asked again, if the run needs its verdict now: it returns to who asked, in
+// its place in the review queue. The microsecond makes it another review, so that no claim of before counts.
+func (r *Run) comesBack(at time.Time) {
+	if r.turn.left.IsZero() {
+		return
+	}
+	r.turn.away += at.Sub(r.turn.left)
+	r.turn.since, r.turn.left = r.turn.since.Add(time.Microsecond), time.Time{}
+	if _, needed := r.InReview(); needed && r.turn.by.Key() != "" {
+		r.Assignment = Assignment{To: Assignee{Person: r.turn.by}, At: at}
+	}
+}
+
 func (f ReviewAsked) fold(r *Run, at time.Time) {
 	r.round = round{}
 	r.Waits = []Wait{{Kind: WaitReview, Node: f.Node, Number: r.Seq, Since: at}}
+	r.comesBack(at)
 	r.reach(Step{Node: f.Node, Type: workflow.NodeReview, Label: f.Label, Reason: f.Reason, StartedAt: at, fourEyes: f.FourEyes})
 }
 
@@ -69,7 +89,7 @@ func (f VerdictRecorded) fold(r *Run, at time.Time) {
 	if r.Proposal.Decision == f.Decision {
 		r.proposedAt = r.proposalAt
 	}
-	r.Proposal, r.Assignment = Verdict{}, Assignment{}
+	r.Proposal, r.Assignment, r.turn = Verdict{}, Assignment{}, turn{}
 	if f.Node == "" {
 		return
 	}

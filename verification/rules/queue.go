@@ -26,9 +26,14 @@ type Review struct {
 	Subject   string
 	Differing []Differing
 	// Since is when the run began to need a verdict: it parked on a review step, completed
-	// with a flagged step, or was reopened by a hit, see Run.ReopenedAt.
+	// with a flagged step, or was reopened by a hit, see Run.ReopenedAt. A run that comes back from its customer has the
+	// time of before, and a microsecond more for each time.
 	Since time.Time
-	// DueAt is Since plus the workflow's review_due_minutes; zero for none.
+	// Round is the round of the question that the run last came back from; zero if no reviewer has asked. CountedFrom is then the
+	// time from which the time for the verdict counts: Since, later by the time from each question until the run was back.
+	Round       int       `json:",omitzero"`
+	CountedFrom time.Time `json:",omitzero"`
+	// DueAt is CountedFrom, or else Since, plus the workflow's review_due_minutes; zero for none.
 	DueAt time.Time
 	// Concerns are the first concerns of the run, 5 at most, and MoreConcerns counts the
 	// others. A sentence with more than 600 characters is cut, and ends with an ellipsis.
@@ -55,6 +60,8 @@ func (r Run) InReview() (since time.Time, yes bool) {
 	switch w := r.Wait(); {
 	case w.Kind != WaitReview && r.Ended != StatusCompleted || r.Decision() != DecisionReview:
 		return time.Time{}, false
+	case !r.turn.since.IsZero():
+		return r.turn.since, true
 	case r.Ended == "":
 		return w.Since, true
 	case !r.ReopenedAt.IsZero():
@@ -71,12 +78,12 @@ func (r Run) Review() (Review, bool) {
 		return Review{}, false
 	}
 	v := Review{
-		WorkflowName: r.Started.WorkflowName, Since: since, Concerns: r.concerns(),
+		WorkflowName: r.Started.WorkflowName, Since: since, DueAt: r.dueAt(since), Concerns: r.concerns(),
 		Proposed: r.Proposal.Decision, ProposedBy: r.Proposal.Person(), Assignment: r.Assignment,
 		Rejections: r.rejections,
 	}
-	if due := r.reviewTime(); due > 0 {
-		v.DueAt = v.Since.Add(due)
+	if r.turn.round > 0 {
+		v.Round, v.CountedFrom = r.turn.round, since.Add(r.turn.away)
 	}
 	if n := len(v.Concerns); n > maxConcerns {
 		unscreened := func(c Concern) bool { return c.Kind == ConcernUnscreened }
@@ -113,6 +120,17 @@ func shortened(text string, limit int) string {
 
 // Overdue reports whether the verdict is late at a given time.
 func (v Review) Overdue(now time.Time) bool { return !v.DueAt.IsZero() && now.After(v.DueAt) }
+
+// DueSoonAt returns when the last quarter of the time for the verdict begins.
+func (v Review) DueSoonAt() time.Time { return dueSoonAt(v.From(), v.DueAt) }
+
+// From returns the time from which the time for the verdict counts.
+func (v Review) From() time.Time {
+	if v.CountedFrom.IsZero() {
+		return v.Since
+	}
+	return v.CountedFrom
+}
 
 // ClaimTTL is how long a claim holds unless it is renewed.
 const ClaimTTL = 15 * time.Minute

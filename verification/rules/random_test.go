@@ -48,6 +48,7 @@ func anyEvent(t *rapid.T) rules.Event {
 		rules.Skipped{Node: node, Next: node, Values: object, Kept: n > 1, On: "failed"},
 		rules.Skipped{Node: node.Member("bureau")},
 		rules.AskedAgain{Node: node, From: node, Round: n, Reasons: []string{"other"}, Note: "look", Identity: "asha"},
+		rules.AskedAgain{Node: node, From: node, Round: n, Reasons: []string{"other"}, Identity: "asha", Since: at},
 		rules.ReviewAsked{Node: node, Label: "Label"},
 		rules.VerdictRecorded{Node: node, Decision: decision, Reason: "other"},
 		rules.VerdictProposed{Node: node, Decision: decision, Reason: "other", Identity: "asha"},

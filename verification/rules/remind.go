@@ -14,7 +14,7 @@ func (r Run) remindAt() time.Time {
 	if !needed || since.Equal(r.reminded) || r.Started.ReviewDueMinutes == 0 {
 		return time.Time{}
 	}
-	return DueSoonAt(since, since.Add(r.reviewTime()))
+	return dueSoonAt(since.Add(r.turn.away), r.dueAt(since))
 }
 
 // NextDue returns when the next reminder or the expiry of a live run must be recorded; zero
@@ -34,12 +34,16 @@ func (r Run) NextDue() time.Time {
 // soon.
 const dueSoonPart = 4
 
-// DueSoonAt returns when the last quarter of the time for a verdict begins.
-func DueSoonAt(since, due time.Time) time.Time { return due.Add(-due.Sub(since) / dueSoonPart) }
+// dueSoonAt returns when the last quarter of the time for a verdict begins, which counts from a time.
+func dueSoonAt(from, due time.Time) time.Time { return due.Add(-due.Sub(from) / dueSoonPart) }
 
-// reviewTime returns how soon a verdict is due once the run needs one; 0 for no due time.
-func (r Run) reviewTime() time.Duration {
-	return time.Duration(r.Started.ReviewDueMinutes) * time.Minute
+// dueAt returns when the verdict is due of a run that has needed it since a time; zero for no due time. The time in which a
+// customer was asked again does not count.
+func (r *Run) dueAt(since time.Time) time.Time {
+	if r.Started.ReviewDueMinutes == 0 {
+		return time.Time{}
+	}
+	return since.Add(r.turn.away + time.Duration(r.Started.ReviewDueMinutes)*time.Minute)
 }
 
 func (ReviewDueSoon) fold(r *Run, _ time.Time) { r.reminded, _ = r.InReview() }
@@ -50,5 +54,5 @@ func (d *decision) remind() {
 		return
 	}
 	since, _ := d.run.InReview()
-	d.add(ReviewDueSoon{DueAt: since.Add(d.run.reviewTime())})
+	d.add(ReviewDueSoon{DueAt: d.run.dueAt(since)})
 }

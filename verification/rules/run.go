@@ -72,6 +72,7 @@ type Run struct {
 	receipts    []SignalReceipt // oldest first
 	rejections  Rejections      // found when the run last came to need a verdict
 	round       round           // in which the customer was asked again; zero for none
+	turn        turn            // of a run whose reviewer asked its customer again; zero for none
 	corrections []correction    // oldest first
 
 	endDecision Decision // right after the end
@@ -189,6 +190,15 @@ func (Round) about() {} //nolint:unused // it hides another one
 type round struct {
 	step, from verification.NodeID
 	began      int
+}
+
+// turn is the place in the review queue of a run whose reviewer has asked its customer again, until its verdict.
+type turn struct {
+	since time.Time           // when it first began to need the verdict
+	by    verification.Person // who asked last
+	round int                 // AskedAgain.Round
+	left  time.Time           // when the customer was asked; zero once the run is back
+	away  time.Duration       // from each question until the run was back
 }
 
 // VisitScreening is what a check found on a list on an earlier visit.

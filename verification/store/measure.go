@@ -55,7 +55,7 @@ const (
 	// end node, by Node.
 	MeasureStopped MeasureName = "stopped"
 	// MeasureVerdict counts verdicts by Decision. MeasureVerdictTime counts the verdicts that
-	// runs needed by Duration, since the run began to need one.
+	// runs needed by Duration, see rules.Review.From.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"
 	// MeasureVerdictReason counts the rejections with a reason, by Reason.
@@ -207,11 +207,11 @@ func (m *measuring) verdict(event int, f rules.VerdictRecorded) {
 		m.count(MeasureVerdictReason, MeasureParts{Reason: f.Reason})
 	}
 	run := m.runAt(event)
-	since, needed := run.InReview()
+	review, needed := run.Review()
 	if !needed {
 		return
 	}
-	m.count(MeasureVerdictTime, MeasureParts{Duration: m.events[event].At.Sub(since)})
+	m.count(MeasureVerdictTime, MeasureParts{Duration: m.events[event].At.Sub(review.From())})
 	if run.Ended == rules.StatusCompleted { // else it is decided when it is completed
 		m.count(MeasureDecided, MeasureParts{Decision: f.Decision})
 	}

@@ -300,7 +300,7 @@ func everyFact() []rules.Fact {
 		rules.Compared{Node: "address.bureau"},
 		rules.AskedAgain{
 			Node: "consent", From: "review", Round: 2, Reasons: []string{"blurred"}, Fields: []string{"front"}, Note: oddText,
-			By: oddText, Identity: oddText, Request: "a request",
+			By: oddText, Identity: oddText, Request: "a request", Since: instant(0),
 		},
 		rules.Redirected{Node: "pan", URL: oddText, Handle: oddText, PollAt: instant(time.Minute)},
 		rules.Redirected{Node: "pan", URL: "https://bank.example/"},

@@ -11,6 +11,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 func reviews() []clause {
@@ -69,7 +70,17 @@ func reviewHistories() []history {
 		start(15, 10, 0).then(0, asked("review")).then(time.Minute, assignedTo(rules.Assignee{Team: "Seniors"})),
 		done(start(16, 0, 0)).then(time.Minute, assignedTo(rules.Assignee{Person: verification.Person{Identity: "Asha", Name: oddText}})),
 		start(17, 0, 0).then(0, asked("review")).then(time.Minute, assignedTo(rules.Assignee{Team: "seniors"}), rules.Assigned{}),
+		cameBack(start(18, 10, 0).then(0, asked("review"))),
+		cameBack(cameBack(start(19, 0, 0).then(0, asked("review")))),
 	}
+}
+
+// cameBack adds a round to a history that waits for a review: it comes back to its place in the queue.
+func cameBack(h history) history {
+	since, _ := rules.Fold(h.id, h.events).InReview()
+	return h.then(time.Minute, rules.AskedAgain{Node: "consent", From: "review", Round: 1, Reasons: []string{"other"}, By: oddText, Identity: "asha", Since: since},
+		rules.CustomerAwaited{Node: "consent", Type: workflow.NodeConsent, Label: oddText, Signal: "consent_submitted"}).
+		then(time.Minute, rules.CustomerSubmitted{Node: "consent", Data: verification.Data(`{"consent_status":"success"}`)}, asked("review"))
 }
 
 // assignedTo returns an escalation.
@@ -162,6 +173,7 @@ func reviewIsListed(t *trial) {
 		rules.HitDecided{Node: "screen", List: oddText, Entry: "e-2", Match: rules.MatchOther},
 		rules.HitDecided{Node: "screen", List: oddText, Entry: "e-3", Match: rules.MatchUnsure},
 		rules.HitDecided{Node: "screen", List: oddText, Entry: oddText, Digest: "ab", Match: rules.MatchSame})
+	h = cameBack(h)
 	c := h.commitAfter(0)
 	brief := c.Summary.Review.WithBrief(rules.Subject{Name: oddText}, []rules.Differing{
 		{Fact: oddText, Source: oddText, Value: oddText}, {Fact: "b", Value: "c"},
@@ -448,6 +460,11 @@ func claimEnds(t *trial) {
 	next := s.then(time.Minute, verdict("review", rules.DecisionApprove), asked("second"))
 	t.extend(ours, next, len(s.events))
 	t.claimed(s.id, instant(time.Minute), rules.Claim{})
+	t.claim(s.id, "asha", instant(time.Minute))
+	back := cameBack(next)
+	t.extend(ours, back, len(next.events))
+	t.claimed(s.id, instant(3*time.Minute), rules.Claim{})
+	next = back
 	last := next.then(time.Minute, verdict("second", rules.DecisionApprove), completed())
 	t.claim(s.id, "asha", instant(time.Minute))
 	t.extend(ours, last, len(next.events))

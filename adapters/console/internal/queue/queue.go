@@ -209,7 +209,7 @@ func rowOf(s shell.Session, run rules.Summary, f Filter, now time.Time) queueRow
 		row.More = s.Count("queue.more", v.MoreConcerns)
 	}
 	if !v.DueAt.IsZero() {
-		badge := s.DueBadge(v.Since, v.DueAt, now)
+		badge := s.DueBadge(*v, now)
 		row.Due, row.DueAt = &badge, s.At(v.DueAt)
 	}
 	return row

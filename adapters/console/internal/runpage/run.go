@@ -200,7 +200,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 		v.Badges = append(v.Badges, s.DecisionBadge(report.Decision))
 	}
 	if rec.Review != nil && !rec.Review.DueAt.IsZero() {
-		v.Badges = append(v.Badges, s.DueBadge(rec.Review.Since, rec.Review.DueAt, rec.At))
+		v.Badges = append(v.Badges, s.DueBadge(*rec.Review, rec.At))
 	}
 	if report.Error != nil {
 		v.Error = s.Sentences([]rules.Sentence{report.Error.Sentence()})

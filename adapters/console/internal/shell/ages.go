@@ -35,15 +35,15 @@ func (s Session) Ago(at, now time.Time) Age {
 	return Age{s.At(at), s.Say("span.ago", s.Span(now.Sub(at)))}
 }
 
-// DueBadge returns the badge of a review that began at since: overdue, due soon, or due later,
+// DueBadge returns the badge of a review with a due time: overdue, due soon, or due later,
 // in colour and in text.
-func (s Session) DueBadge(since, due, now time.Time) web.Badge {
-	left := due.Sub(now)
+func (s Session) DueBadge(v rules.Review, now time.Time) web.Badge {
+	left := v.DueAt.Sub(now)
 	words := s.Span(left)
 	switch {
 	case left < 0:
 		return web.Badge{Tone: web.Bad, Icon: "warning", Text: s.Say("due.over", words)}
-	case now.After(rules.DueSoonAt(since, due)):
+	case now.After(v.DueSoonAt()):
 		return web.Badge{Tone: web.Warning, Icon: "clock", Text: s.Say("due.soon", words)}
 	}
 	return web.Badge{Text: s.Say("due.in", words)}
