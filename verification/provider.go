@@ -58,7 +58,8 @@ type ProviderDescription struct {
 	// that passed has are `required`; workflows cannot read the others without asking whether
 	// they are there, unless the schema has no `required` at all. A result that failed may lack
 	// all of them, unless the schema says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
-	// unit of its value; `"x-run": true` says that it is the id of a run.
+	// unit of its value; `"x-run": true` says that it is the id of a run; `x-scale` says on which scale a number is, with the
+	// keys of workflow.Scale.
 	Data Data
 	// Rescreens says that the provider is a Rescreener. Lists are then the names of its
 	// lists in order; nil if they are not known. Describe fills in both.

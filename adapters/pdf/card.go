@@ -29,6 +29,8 @@ const (
 	cardWidth    = 165.0
 	cardRight    = contentWidth - cardBar - cardLeft - cardWidth - hairline
 	cardKeyWidth = 56.0
+	// foundTitle is the title of what a source found that could not tell.
+	foundTitle = "Found, which decides nothing"
 	// chunkLines is how many lines of one value stay together.
 	chunkLines = 12
 )
@@ -51,6 +53,7 @@ func (l *layout) card(n int, c rules.Card, r report.Print, g *rules.ReportGroup)
 	}
 	if c.Type != workflow.NodeReview && len(consents) == 0 { // the data of a review is its verdict, which is not printed
 		body = attach(body, l.cardData(dataTitle(c.Type), c.Data, c.DataSchema, c.Corrections, t, hitFields(c)...))
+		body = attach(body, l.cardData(foundTitle, c.Found, c.DataSchema, nil, t))
 	} else {
 		body = attach(body, l.cardData("Corrections", nil, nil, c.Corrections, t))
 	}
@@ -229,6 +232,7 @@ func (l *layout) cardVisits(c rules.Card, rounds []report.Round, t tone) []block
 			blocks[len(blocks)-1].keep = true
 			blocks = append(blocks, table...)
 		}
+		blocks = append(blocks, l.cardData(foundTitle, v.Found, c.DataSchema, nil, t)...)
 	}
 	if more > 0 {
 		text := newParagraph(0, 1.6, styleKey(), l.set(typeset.Thousands(more)+

@@ -70,6 +70,7 @@ const (
 // `search`, of the input marked with "x-search", and of its elements. If there are more than 64, or more than 8 of an element, the last words
 // of names are left out. A word is cut after 100 characters.
 func SearchWords(p workflow.Program, r rules.Run) []SearchWord {
+	r = r.WithEarlierAnswers()
 	var all searchWords
 	searched(p, r, func(values []searchValue, _ bool) { all.add(values) })
 	words := all.words(maxSearchWords)

@@ -16,6 +16,7 @@ import (
 // SubjectOf returns the subject of a run: as `subject` of the workflow says or, without it,
 // by well-known fields of the customer's answers and of the input. It never fails.
 func SubjectOf(p workflow.Program, r rules.Run) rules.Subject {
+	r = r.WithEarlierAnswers()
 	return subjectOf(p, r, r.FactValues(p))
 }
 

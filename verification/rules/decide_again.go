@@ -216,6 +216,18 @@ func (s *Step) rounds() int {
 	return s.Rounds[len(s.Rounds)-1].Round
 }
 
+// WithEarlierAnswers returns the run in which each step whose customer is asked again still has its earlier answer, so that the
+// run says whom it is about.
+func (r Run) WithEarlierAnswers() Run {
+	for i, s := range r.Steps {
+		if n := len(s.Rounds); n > 0 && s.Data == nil && s.Rounds[n-1].AnsweredAt.IsZero() {
+			r.Steps = slices.Clone(r.Steps)
+			r.Steps[i].Data = s.Rounds[n-1].Earlier
+		}
+	}
+	return r
+}
+
 // branchAsks returns the request of a rule that asks the customer again; ok is false if the customer has not answered the step,
 // or was asked as often as the workflow allows.
 func (d *decision) branchAsks(id verification.NodeID, a workflow.AskAgain) (f AskedAgain, ok bool) {

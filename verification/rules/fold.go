@@ -172,7 +172,7 @@ func (r *Run) reach(s Step) {
 			old.Visits++
 			old.Label, old.Gone = s.Label, false
 			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
-			old.Confirms, old.noAnswer, old.cancelled, old.Rescreen, old.Screens = nil, "", false, s.Rescreen, s.Screens
+			old.Confirms, old.noAnswer, old.found, old.cancelled, old.Rescreen, old.Screens = nil, "", nil, false, s.Rescreen, s.Screens
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches
 		})
 		return

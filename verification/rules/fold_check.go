@@ -20,7 +20,7 @@ func (f Dispatched) fold(r *Run, at time.Time) {
 	})
 	if s := r.step(f.Node); s != nil && s.Visits == f.Visit {
 		r.withStep(f.Node, func(s *Step) {
-			s.Status, s.Dispatches, s.noAnswer, s.Screens = StepRunning, f.Dispatch, "", s.Screens || f.Screens
+			s.Status, s.Dispatches, s.noAnswer, s.found, s.Screens = StepRunning, f.Dispatch, "", nil, s.Screens || f.Screens
 		})
 		return
 	}
@@ -63,7 +63,7 @@ func (f PollFailed) fold(r *Run, _ time.Time) {
 }
 
 func (f NoAnswer) fold(r *Run, _ time.Time) {
-	r.withStep(f.Node, func(s *Step) { s.noAnswer = f.Outcome })
+	r.withStep(f.Node, func(s *Step) { s.noAnswer, s.found = f.Outcome, f.Data })
 }
 
 func (f ResultRecorded) fold(r *Run, at time.Time) {

@@ -106,6 +106,9 @@ type Card struct {
 	Data        verification.Data
 	// Corrections are the corrections of values of Data, oldest first.
 	Corrections []Correction `json:",omitempty"`
+	// Found is what a source found that could not tell; nil for nothing. Only the pages of reviewers and a report for the file have
+	// it.
+	Found verification.Data `json:"-"`
 	// Visits are the visits before the one that the card shows, oldest first, 100 at most.
 	// VisitsOmitted counts the others: visits that are not flagged are left out first, and
 	// then the oldest.
@@ -189,7 +192,7 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 			switch {
 			case n > 0:
 				last := ends[n-1]
-				s.Status, s.Data, s.CompletedAt, s.unavailable, ends = last.Status, last.Data, last.CompletedAt, last.unavailable, ends[:n-1]
+				s.Status, s.Data, s.found, s.CompletedAt, s.unavailable, ends = last.Status, last.Data, last.found, last.CompletedAt, last.unavailable, ends[:n-1]
 			case !s.flagged():
 				continue
 			}
@@ -219,12 +222,13 @@ func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	for i := range r.Cards {
 		c := &r.Cards[i]
 		nameless(c.Corrections)
+		c.Found = nil
 		c.Rounds = slices.Clone(c.Rounds)
 		for j := range c.Rounds {
 			c.Rounds[j].By, c.Rounds[j].Identity = "", ""
 		}
 		for j := range c.Visits {
-			c.Visits[j].Rescreened, c.Visits[j].HitDecisions = nil, nil
+			c.Visits[j].Rescreened, c.Visits[j].HitDecisions, c.Visits[j].Found = nil, nil, nil
 		}
 		if c.Rescreened, c.HitDecisions, c.Cleared = nil, nil, nil; c.Type != workflow.NodeReview {
 			continue
@@ -252,10 +256,10 @@ func (r Run) card(s Step, d Decision) Card {
 		NodeID: s.Node, Type: s.Type, Key: s.Key, Label: s.Label, Causes: s.causeNames(),
 		StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
 		Corrections: r.correctionsOf(s.Node), Rescreened: s.Rescreened, Screening: s.Screening, HitDecisions: last.HitDecisions, Cleared: s.Cleared,
-		Rounds: s.Rounds, Gone: s.Gone,
+		Rounds: s.Rounds, Gone: s.Gone, Found: s.found,
 	}
 	if s.Gone {
-		c.CompletedAt, c.Data, c.Screening, c.HitDecisions = time.Time{}, nil, nil, nil
+		c.CompletedAt, c.Data, c.Found, c.Screening, c.HitDecisions = time.Time{}, nil, nil, nil, nil
 	}
 	c.Status, c.Sentences = r.cardStatus(s, d)
 	switch {

@@ -159,6 +159,7 @@ type Step struct {
 	Gone bool
 
 	noAnswer     verification.CheckOutcome // on the last visit; empty unless the source could not tell
+	found        verification.Data         // what a source found that could not tell; nil for nothing
 	cancelled    bool                      // on the last visit: its answer was not needed
 	fourEyes     bool                      // of a review: its verdict needs two reviewers
 	doubted      bool                      // on the last visit: analysis_ok was false before facts differed

@@ -27,11 +27,12 @@ type CardVisit struct {
 	CompletedAt time.Time
 	Dispatches  int // on this visit
 	Data        verification.Data
-	// Screening, Rescreened and HitDecisions are as of a Card, for this visit. The API does not
+	// Found, Screening, Rescreened and HitDecisions are as of a Card, for this visit. The API does not
 	// show them.
-	Screening    *Screening    `json:"-"`
-	Rescreened   []HitsFound   `json:"-"`
-	HitDecisions []HitDecision `json:"-"`
+	Found        verification.Data `json:"-"`
+	Screening    *Screening        `json:"-"`
+	Rescreened   []HitsFound       `json:"-"`
+	HitDecisions []HitDecision     `json:"-"`
 }
 
 // foldVisits returns the run of a history, and by node the state of the step at the end of
@@ -138,7 +139,7 @@ func (r Run) cardVisits(ends []Step, d Decision) (visits []CardVisit, omitted in
 		visits = append(visits, CardVisit{
 			Screening: whole.Screening, Rescreened: whole.Rescreened, HitDecisions: whole.HitDecisions,
 			Number: i + 1, Status: status, Reason: english(sentences), Causes: s.causeNames(), Sentences: sentences,
-			StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(),
+			StartedAt: s.StartedAt, CompletedAt: s.CompletedAt, Dispatches: s.Dispatches, Data: s.shown(), Found: s.found,
 		})
 	}
 	slices.Reverse(visits)

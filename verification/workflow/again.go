@@ -60,6 +60,11 @@ func standardReasons() []RejectReason {
 	}
 }
 
+// AboutPicture reports whether a reason to ask a customer again is about a picture or a document, and not about another answer.
+func AboutPicture(code string) bool {
+	return slices.Contains([]string{"blurred", "glare", "cut_off", "not_readable", "expired", "wrong_document"}, code)
+}
+
 // ResubmitReason returns the reason of the workflow with a code, or else the standard one, and whether there is one.
 func (d Definition) ResubmitReason(code string) (RejectReason, bool) {
 	all := slices.Concat(d.ResubmitReasons, standardReasons())

@@ -4,12 +4,13 @@ package workflow
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 )
 
 // DataSchema is a JSON Schema that describes a value to people: by its title, its unit
-// ("x-unit"), its fields and items, and the titles of its choices ("oneOf" with "const").
+// ("x-unit"), its scale ("x-scale"), its fields and items, and the titles of its choices ("oneOf" with "const").
 // nil describes nothing.
 type DataSchema map[string]any
 
@@ -111,6 +112,27 @@ func (s DataSchema) Unit() string { return s.text("x-unit") }
 
 // OfRun reports whether the value is the id of a run of the tenant.
 func (s DataSchema) OfRun() bool { return s["x-run"] == true }
+
+// Scale is the scale of a score, for people: from From to To, fails_below up to which a check does not pass, and passes_from from
+// which it passes. What is between decides nothing.
+type Scale struct {
+	From       float64 `json:"from"`
+	To         float64 `json:"to"`
+	FailsBelow float64 `json:"fails_below"`
+	PassesFrom float64 `json:"passes_from"`
+}
+
+// Valid reports whether the bounds are in order.
+func (s Scale) Valid() bool {
+	return s.From < s.To && s.From <= s.FailsBelow && s.FailsBelow <= s.PassesFrom && s.PassesFrom <= s.To
+}
+
+// Scale returns the scale of a number, and whether it has one that is valid.
+func (s DataSchema) Scale() (scale Scale, ok bool) {
+	raw, err := json.Marshal(s["x-scale"])
+	ok = s["x-scale"] != nil && err == nil && json.Unmarshal(raw, &scale) == nil && scale.Valid()
+	return scale, ok
+}
 
 // Choice returns the title of a value that is one of some choices, or else the value.
 func (s DataSchema) Choice(value string) string {

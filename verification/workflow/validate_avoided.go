@@ -191,7 +191,7 @@ func (s *avoiding) free(path string, t taken) bool {
 func plainSchema(schema DataSchema) bool {
 	for keyword := range schema {
 		switch keyword {
-		case "type", "enum", "title", "description", "x-search", "x-unit", "maxLength":
+		case "type", "enum", "title", "description", "x-search", "x-unit", "x-scale", "maxLength":
 		default:
 			return false
 		}

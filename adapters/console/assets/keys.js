@@ -1,6 +1,6 @@
 // Keys: j and k move between rows, / searches, v goes to the verdict, a and r begin one (see begun.js) or go
 // to the first hit that is open, s, o and u decide a hit and x selects it (see hits.js), n goes to the next run, u undoes the last verdict, q goes back
-// to the list, g and the first letter of a section goes there, ? shows the keys. Letters that
+// to the list, g and the first letter of a section goes there, c shows the pictures of a check side by side, ? shows the keys. Letters that
 // may be a text that lost its field do nothing: after a refusal, and after a letter that is no key.
 
 import { begin, endBegun, give, isText, shown, take } from "./begun.js";
@@ -74,11 +74,13 @@ function actionOf(key) {
       begin(button, key);
     }
   });
+  const faces = document.activeElement.closest("article, details")?.querySelector("[data-faces]") ?? one("[data-faces]");
   const undo = one("[data-undo]"), search = document.querySelector("input[type=search]");
   return {
     j: () => move(1), k: () => move(-1), "?": () => help(!keys?.open), "/": search && (() => search.select()),
     v: document.querySelector("#verdict") && verdict,
     a: begins(approve), r: begins(reject),
+    c: away && faces && (() => faces.dispatchEvent(new CustomEvent("compare", {bubbles: true}))),
     q: leaves && back && (() => follow(back)), n: leaves && next && (() => follow(next)), g: leaves && (() => { goes = true; }),
     u: undo && (() => { left = performance.now(); undo.click(); }),
   }[key] ?? (away && hitAction(key));

@@ -212,20 +212,33 @@ viewer?.addEventListener("keydown", (event) => {
   }
 });
 
+// open shows images side by side.
+function open(from, shown) {
+  offerVerdicts();
+  viewer.showModal();
+  panes = shown.map((link) => new Pane(images().find((one) => one.dataset.image === link.dataset.image)));
+  opener = from;
+  arrange();
+  panes[0].stage.focus();
+}
+
 for (const link of viewer ? links : []) {
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) {
       return;
     }
     event.preventDefault();
-    offerVerdicts();
-    viewer.showModal();
-    panes = [new Pane(images().find((one) => one.dataset.image === link.dataset.image))];
-    opener = link;
-    arrange();
-    panes[0].stage.focus();
+    open(link, [link]);
   });
 }
+
+// The key c, and the pictures of a check (see keys.js).
+document.addEventListener("compare", (event) => {
+  const all = links.filter((link) => link.isConnected && event.target.contains(link)).slice(0, 2);
+  if (viewer && all.length > 0) {
+    open(all[0], all);
+  }
+});
 
 viewer?.addEventListener("close", () => {
   panes = [];

@@ -33,7 +33,8 @@ type DataValue struct {
 	Name  string // of a field of an object
 	Title string // of the value in its schema, as Unit is; both may be empty
 	Unit  string
-	OfRun bool // it is the id of a run
+	OfRun bool            // it is the id of a run
+	Scale *workflow.Scale // nil for none
 	// Text is the title of a choice or else the text, the digits of a number, "true" or
 	// "false". Other kinds have no text.
 	Text string
@@ -130,6 +131,9 @@ func (r *dataReader) value(name string, s workflow.DataSchema) DataValue {
 		v.Kind, v.Empty, v.Text = DataText, t == "", s.Choice(t)
 	case json.Number:
 		v.Kind, v.Text = DataNumber, verification.Digits(t)
+		if scale, ok := s.Scale(); ok {
+			v.Scale = &scale
+		}
 	case bool:
 		v.Text = strconv.FormatBool(t)
 		v.Kind = DataKind(v.Text)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 type (
@@ -79,11 +80,12 @@ type (
 		Data         map[string]dataConfig `json:"data"`
 	}
 	dataConfig struct {
-		Value    string `json:"value"`
-		Type     string `json:"type"`
-		Label    string `json:"label"`
-		Unit     string `json:"unit"`
-		Optional bool   `json:"optional"`
+		Value    string          `json:"value"`
+		Type     string          `json:"type"`
+		Label    string          `json:"label"`
+		Unit     string          `json:"unit"`
+		Scale    *workflow.Scale `json:"scale"`
+		Optional bool            `json:"optional"`
 	}
 	pollConfig struct {
 		requestConfig

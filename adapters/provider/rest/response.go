@@ -64,6 +64,13 @@ func (c *compiler) response(at string, r responseConfig) *response {
 	for _, name := range slices.Sorted(maps.Keys(r.Data)) {
 		f := r.Data[name]
 		value, _ := c.expression(joined(at, "data", name, "value"), f.Value, f.Type)
+		switch {
+		case f.Scale == nil:
+		case f.Type != "number" && f.Type != "integer":
+			c.problem(joined(at, "data", name, "scale"), "is for a number: say type: number")
+		case !f.Scale.Valid():
+			c.problem(joined(at, "data", name, "scale"), "must have from < to, and fails_below and passes_from between them in this order")
+		}
 		compiled.data = append(compiled.data, dataField{name, f.Type, f.Optional, value})
 	}
 	return compiled
@@ -75,6 +82,9 @@ func (f dataConfig) schema() map[string]any {
 		if text != "" {
 			schema[name] = text
 		}
+	}
+	if f.Scale != nil {
+		schema["x-scale"] = map[string]any{"from": f.Scale.From, "to": f.Scale.To, "fails_below": f.Scale.FailsBelow, "passes_from": f.Scale.PassesFrom}
 	}
 	return schema
 }

@@ -111,6 +111,7 @@ type queueRow struct {
 	Claim     string     // who has it; empty for nobody
 	Mine      bool
 	Assigned  *web.Badge // says to whom; nil for nobody
+	Back      *web.Badge // says that the customer was asked again; nil for no
 }
 
 // Show shows the queue.
@@ -184,7 +185,7 @@ func rowOf(s shell.Session, run rules.Summary, f Filter, now time.Time) queueRow
 		ID: run.ID, URL: s.Base + "/runs/" + string(run.ID) + f.Query(), Reference: s.Reference(run.ReferenceID, run.RestrictedAt), Workflow: v.WorkflowName,
 		Subject: v.Subject,
 		Since:   s.Ago(v.Since, now), Claim: v.Claim.Name, Mine: v.Claim.IsOf(s.Person()),
-		Assigned: s.AssigneeBadge(v.Assignment),
+		Assigned: s.AssigneeBadge(v.Assignment), Back: s.BackBadge(*v),
 	}
 	for _, d := range v.Differing {
 		row.Reasons = append(row.Reasons, differingOf(s, d))

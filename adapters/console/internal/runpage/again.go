@@ -21,9 +21,8 @@ import (
 
 // askedFor returns why the customer was asked again, and which fields it is about.
 func askedFor(s shell.Session, rec desk.RunRecord, node verification.NodeID, reasons, fields []string) (all []string) {
-	for _, code := range reasons {
-		reason, _ := rec.Definition.ResubmitReason(code)
-		all = append(all, s.Say("timeline.reason", shell.Isolate(cmp.Or(reason.In(s.Lang()).Label, code))))
+	for _, reason := range askedReasons(s, rec, reasons) {
+		all = append(all, s.Say("timeline.reason", reason))
 	}
 	var names []string
 	for _, name := range fields {
@@ -36,13 +35,23 @@ func askedFor(s shell.Session, rec desk.RunRecord, node verification.NodeID, rea
 	return all
 }
 
+// askedReasons returns the reasons for which the customer was asked again.
+func askedReasons(s shell.Session, rec desk.RunRecord, codes []string) (all []string) {
+	for _, code := range codes {
+		reason, _ := rec.Definition.ResubmitReason(code)
+		all = append(all, shell.Isolate(cmp.Or(reason.In(s.Lang()).Label, code)))
+	}
+	return all
+}
+
 // againForm is the form that asks the customer again.
 type againForm struct {
 	URL      string // empty if the customer cannot be asked now
 	Steps    []againStep
 	Reasons  []shell.Choice
-	Max      int    // characters of the note
-	Deadline string // says when the run ends; empty for never
+	Pictures []shell.Choice // the reasons for a picture or a document; none if the customer has sent none
+	Max      int            // characters of the note
+	Deadline string         // says when the run ends; empty for never
 	keptAgain
 }
 
@@ -51,13 +60,15 @@ type againStep struct {
 	shell.Choice
 	Legend string       // of the fields
 	Fields []againField // none for a consent
+	Upload bool         // it has a picture or a document
 }
 
 // againField is a field, whose Value is the node, a space, and the place of the field.
 type againField struct {
 	shell.Choice
-	Rows []shell.Choice // the fields in the rows that the customer sent, if it is a group
-	Open bool           // one of them is chosen
+	Upload bool         // it is a picture or a document
+	Rows   []againField // the fields in the rows that the customer sent, if it is a group
+	Open   bool         // one of them is chosen
 }
 
 // keptAgain is what a refused form contained, and why it was refused.
@@ -82,20 +93,22 @@ func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Fil
 		}
 		step := againStep{Choice: shell.Choice{Value: string(card.NodeID), Text: card.Label, Chosen: kept.Step == string(card.NodeID)}}
 		step.Legend = s.Say("again.concerns", shell.Isolate(card.Label))
-		choice := func(place string) shell.Choice {
+		choice := func(place string, upload bool) againField {
 			value := step.Value + " " + place
-			return shell.Choice{Value: value, Text: cmp.Or(n.Fields.LabelAt(place, s.Lang()), place), Chosen: slices.Contains(kept.Concerns, value)}
+			step.Upload = step.Upload || upload
+			text := cmp.Or(n.Fields.LabelAt(place, s.Lang()), place)
+			return againField{Choice: shell.Choice{Value: value, Text: text, Chosen: slices.Contains(kept.Concerns, value)}, Upload: upload}
 		}
 		sent := card.Data.Map()
 		for _, f := range n.Fields {
-			field := againField{Choice: choice(f.Name)}
+			field := choice(f.Name, f.Upload())
 			rows, _ := sent[f.Name].([]any)
 			for i := range rows {
 				for _, inRow := range f.Fields {
-					field.Rows = append(field.Rows, choice(workflow.Place(f.Name, i, inRow.Name)))
+					field.Rows = append(field.Rows, choice(workflow.Place(f.Name, i, inRow.Name), inRow.Upload()))
 				}
 			}
-			field.Open = slices.ContainsFunc(field.Rows, func(c shell.Choice) bool { return c.Chosen })
+			field.Open = slices.ContainsFunc(field.Rows, func(f againField) bool { return f.Chosen })
 			step.Fields = append(step.Fields, field)
 		}
 		form.Steps = append(form.Steps, step)
@@ -106,9 +119,16 @@ func (p verdictPanel) againForm(s shell.Session, rec desk.RunRecord, f queue.Fil
 	if last := &form.Steps[len(form.Steps)-1]; kept.Step == "" {
 		last.Chosen = true
 	}
+	upload := slices.ContainsFunc(form.Steps, func(step againStep) bool { return step.Upload })
 	for _, code := range rec.Definition.ResubmitCodes() {
 		reason, _ := rec.Definition.ResubmitReason(code)
-		form.Reasons = append(form.Reasons, shell.Choice{Value: code, Text: reason.In(s.Lang()).Label, Chosen: slices.Contains(kept.Codes, code)})
+		choice := shell.Choice{Value: code, Text: reason.In(s.Lang()).Label, Chosen: slices.Contains(kept.Codes, code)}
+		switch {
+		case !workflow.AboutPicture(code):
+			form.Reasons = append(form.Reasons, choice)
+		case upload:
+			form.Pictures = append(form.Pictures, choice)
+		}
 	}
 	if ends := rec.ExpiresAt; !ends.IsZero() {
 		form.Deadline = s.Say("again.deadline", s.At(ends).Text, s.Span(ends.Sub(rec.At)))
@@ -138,6 +158,15 @@ func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session
 		}
 		c.Fields = append(c.Fields, field)
 	}
+	if kept.Problem == "" && slices.ContainsFunc(kept.Codes, workflow.AboutPicture) {
+		rec, err := p.Desk.RunRecord(r.Context(), s.Tenant, id, false)
+		if err != nil {
+			return err
+		}
+		if n, ok := rec.Definition.Node(c.Step); ok && !hasUpload(n.Fields, c.Fields) {
+			kept.Problem, kept.Field = s.Say("again.problem.picture"), "reasons"
+		}
+	}
 	if kept.Problem != "" {
 		return p.showRun(w, r, s, http.StatusUnprocessableEntity, keptVerdict{Again: kept})
 	}
@@ -159,4 +188,20 @@ func (p *Pages) AskAgain(w http.ResponseWriter, r *http.Request, s shell.Session
 		return err
 	}
 	return p.showRun(w, r, s, status, keptVerdict{Again: kept})
+}
+
+// hasUpload reports whether one of the fields at some places is a picture or a document; no place stands for all fields.
+func hasUpload(fields workflow.InputFields, places []string) bool {
+	return slices.ContainsFunc(fields, func(f workflow.InputField) bool {
+		if f.Upload() {
+			return len(places) == 0 || slices.Contains(places, f.Name)
+		}
+		var rows []string
+		for _, place := range places {
+			if head, inRow, ok := strings.Cut(place, "]."); ok && strings.HasPrefix(head, f.Name+"[") {
+				rows = append(rows, inRow)
+			}
+		}
+		return (len(rows) > 0 || len(places) == 0 || slices.Contains(places, f.Name)) && hasUpload(f.Fields, rows)
+	})
 }

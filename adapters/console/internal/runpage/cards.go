@@ -40,6 +40,7 @@ type cardView struct {
 	AllHits         string // the text of the link to the hits
 	Asked           dataTable
 	AskedTitle      string
+	Faces           *facesView // of a check that was asked about pictures; nil for none
 
 	of     workflow.NodeType
 	status rules.CardStatus
@@ -75,8 +76,10 @@ func withoutBadge(all []rules.Sentence) []rules.Sentence {
 type cardData struct {
 	Documents []documentView
 	Table     dataTable
-	More      string   // says how many values are left out; empty for none
-	Corrected []string // the corrections of values that the table does not show
+	Found     dataTable // what a source found that could not tell
+	FoundText string    // the title of Found
+	More      string    // says how many values are left out; empty for none
+	Corrected []string  // the corrections of values that the table does not show
 }
 
 // visitView is an earlier visit of a step.
@@ -103,6 +106,7 @@ type documentView struct {
 	Undrawn string // says that there is no Picture after all; empty for an image
 	Face    bool   // it shows the customer
 	Kind    string // such as JPEG, 120 KB
+	Place   string // of its field in the form
 }
 
 // cards returns the cards of a run.
@@ -121,7 +125,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		}
 		v.of, v.status, v.look = card.Type, card.Status, card.Type != workflow.NodeReview && card.Status != rules.CardOK
 		v.Hits, v.Cleared = hitsOf(s, rec, string(card.NodeID), card.Hits(), asked[card.NodeID].With), clearedOf(s, rec, card)
-		v.cardData = p.dataOf(s, rec, card, card.Data)
+		v.cardData = p.dataOf(s, rec, card, card.Data, card.Found)
 		v.Corrected, v.Line = v.Table.corrected(s, card.Corrections), v.Table.line()
 		v.AllValues, v.AllHits, v.AskedTitle = s.Say("card.values"), s.Say("card.hits.link"), s.Say("card.asked")
 		if a, ok := asked[card.NodeID]; ok && !rec.Hidden {
@@ -142,7 +146,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		}
 		for _, visit := range slices.Backward(card.Visits) {
 			title := s.Say("card.visit", visit.Number)
-			data := p.dataOf(s, rec, card, visit.Data)
+			data := p.dataOf(s, rec, card, visit.Data, visit.Found)
 			for i := range data.Documents {
 				data.Documents[i].Label += " · " + title
 			}
@@ -171,18 +175,19 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 		}
 		all = append(all, v)
 	}
+	addFaces(s, rec, all)
 	return all
 }
 
-// dataOf returns what a step recorded on one visit.
-func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, data verification.Data) (v cardData) {
+// dataOf returns what a step recorded on one visit, and what a source found then that could not tell.
+func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, data, found verification.Data) (v cardData) {
 	n, _ := rec.Definition.Node(card.NodeID)
 	form, hidden := n.Fields, map[string]bool{}
 	show := func(place string, f workflow.InputField, value any) {
 		if d, ok := documentOf(value, rec.Documents); ok && f.Upload() {
 			hidden[place], hidden["documents"] = true, true
 			shown := p.documentViewOf(s, rec.Report.Run.ID, d, cmp.Or(form.LabelAt(place, s.Lang()), labels.InWords(f.Name)))
-			shown.Face = f.Camera == workflow.CameraFront || d.ID == rec.Subject.Portrait
+			shown.Place, shown.Face = place, f.Camera == workflow.CameraFront || d.ID == rec.Subject.Portrait
 			v.Documents = append(v.Documents, shown)
 		}
 	}
@@ -198,6 +203,7 @@ func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, dat
 		}
 	}
 	v.Table = tableOf(data, workflow.MergeSchemas(form.DataSchema(s.Lang()), card.DataSchema), hidden, s.Message)
+	v.Found, v.FoundText = tableOf(found, card.DataSchema, nil, s.Message), s.Say("card.found")
 	if v.Table.More > 0 {
 		v.More = s.Say("data.more", v.Table.More)
 	}

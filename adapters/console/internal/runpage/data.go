@@ -25,6 +25,7 @@ type dataField struct {
 	Ours    bool // Text is a message such as "yes" or "none", and not data
 	Empty   bool // an empty object or list
 	Unit    string
+	Scale   *scaleView     // nil for none
 	OfRun   bool           // Text is the id of a run
 	Earlier *queue.Earlier // what is shown of that run; nil if nothing is
 	Fields  []dataField
@@ -67,7 +68,7 @@ func (b *tableBuilder) fields(of labels.DataValue, hidden map[string]bool, path 
 		if hidden[at] {
 			continue
 		}
-		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: at, Text: v.Text, Unit: v.Unit, OfRun: v.OfRun}, b.seen < maxValues
+		f, shown := dataField{Label: cmp.Or(v.Title, labels.InWords(v.Name)), Path: at, Text: v.Text, Unit: v.Unit, Scale: b.scale(v), OfRun: v.OfRun}, b.seen < maxValues
 		switch {
 		case v.Kind == labels.DataObject && !v.Empty:
 			f.Fields = b.fields(v, hidden, f.Path)

@@ -31,8 +31,9 @@ type groupView struct {
 	Absent  []string // the members without a card, and why
 	Inner   bool     // it is an element of another group
 
-	of   workflow.NodeType
-	look bool // a person should look at it
+	of    workflow.NodeType
+	look  bool // a person should look at it
+	faces bool // a card under it has pictures to look at
 }
 
 // partsOf puts the cards under their groups. A card under a group has a badge that says what its answer says.
@@ -54,6 +55,8 @@ func (v *runView) sort(parts []partView) {
 		c, g := part.Card, part.Group
 		switch {
 		case c != nil && c.of == workflow.NodeReview && c.status == rules.CardNeedsReview:
+		case c != nil && c.look && c.Faces != nil, g != nil && g.faces:
+			v.Faces = append(v.Faces, part)
 		case c != nil && c.look, g != nil && g.look:
 			v.Problems = append(v.Problems, part)
 		case c != nil && c.of == workflow.NodeCustomerInput, g != nil && g.of == workflow.NodeCustomerInput:
@@ -96,10 +99,10 @@ func partOf(s shell.Session, section report.Section, in *rules.ReportGroup, view
 		switch {
 		case part.Group != nil:
 			shown[part.Group.Node] = true
-			v.look = v.look || part.Group.look
+			v.look, v.faces = v.look || part.Group.look, v.faces || part.Group.faces
 		default:
 			shown[part.Card.Node] = true
-			v.look = v.look || part.Card.look
+			v.look, v.faces = v.look || part.Card.look, v.faces || part.Card.look && part.Card.Faces != nil
 		}
 	}
 	for _, m := range g.Members {

@@ -74,10 +74,12 @@ type runView struct {
 	Corrected []string   // the corrections of the input that the table does not show
 	Result    dataTable  // what the end computed
 	Correct   correctForm
-	Problems  []partView // the steps that are flagged or did not pass
-	Given     []partView // what the customer sent
-	Passed    []partView // all other steps
-	Over      bool       // the run needs no verdict: its history is open
+	Faces     []partView   // the steps with pictures that are flagged or did not pass
+	Changed   *changedView // in the last round; nil for none
+	Problems  []partView   // the other steps that are flagged or did not pass
+	Given     []partView   // what the customer sent
+	Passed    []partView   // all other steps
+	Over      bool         // the run needs no verdict: its history is open
 	Branches  []branchView
 	Graph     *shell.Graph // with the path of the run
 	Timeline  []timelineLine
@@ -199,6 +201,11 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	if report.Decision != rules.DecisionNone {
 		v.Badges = append(v.Badges, s.DecisionBadge(report.Decision))
 	}
+	if rec.Review != nil {
+		if b := s.BackBadge(*rec.Review); b != nil {
+			v.Badges = append(v.Badges, *b)
+		}
+	}
 	if rec.Review != nil && !rec.Review.DueAt.IsZero() {
 		v.Badges = append(v.Badges, s.DueBadge(*rec.Review, rec.At))
 	}
@@ -218,6 +225,7 @@ func (p *Pages) runView(s shell.Session, rec desk.RunRecord, f queue.Filter) run
 	v.cards = p.cards(s, rec)
 	v.Hits = v.hitsTable(s, rec)
 	v.sort(partsOf(s, rec, v.cards))
+	v.Changed = p.changedOf(s, rec, v.cards)
 	v.Timeline, v.Branches = timelineOf(s, rec)
 	return v
 }

@@ -35,6 +35,14 @@ func (s Session) Ago(at, now time.Time) Age {
 	return Age{s.At(at), s.Say("span.ago", s.Span(now.Sub(at)))}
 }
 
+// BackBadge returns the badge of a review whose run is back from its customer; nil for any other.
+func (s Session) BackBadge(v rules.Review) *web.Badge {
+	if v.Round == 0 {
+		return nil
+	}
+	return &web.Badge{Tone: web.Info, Text: s.Say("round.back", v.Round)}
+}
+
 // DueBadge returns the badge of a review with a due time: overdue, due soon, or due later,
 // in colour and in text.
 func (s Session) DueBadge(v rules.Review, now time.Time) web.Badge {
