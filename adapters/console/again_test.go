@@ -28,7 +28,7 @@ func TestAReviewerAsksTheCustomerAgain(t *testing.T) {
 		return asha.post(path+"/again", append(values, "seq", seq, "reference", "case-1")...)
 	}
 	wants(t, ask("step", "details"), http.StatusUnprocessableEntity, `aria-describedby="again-error" autofocus`, `class="dialog again" open`, "Choose a reason")
-	wants(t, ask("step", "consent", "reason", "other", "field", "details front"), http.StatusUnprocessableEntity, `aria-describedby="again-error" autofocus`, "only fields of the step", `value="details front" checked`)
+	wants(t, ask("step", "consent", "reason", "other", "field", "details front"), http.StatusUnprocessableEntity, `aria-describedby="again-error" autofocus`, "only fields of the step", `value="details front" data-upload checked`)
 	wants(t, ask("step", "details", "reason", "blurred", "note_to_customer", strings.Repeat("x", workflow.MaxNoteToCustomer+1)), http.StatusUnprocessableEntity, `aria-describedby="again-error" autofocus`, "at most 1000 characters")
 	wants(t, asha.post(path+"/again", "step", "details", "reason", "blurred", "seq", "1"), http.StatusConflict, "the run has changed")
 

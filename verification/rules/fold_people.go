@@ -66,7 +66,7 @@ func (r *Run) comesBack(at time.Time) {
 	r.turn.away += at.Sub(r.turn.left)
 	r.turn.since, r.turn.left = r.turn.since.Add(time.Microsecond), time.Time{}
 	if _, needed := r.InReview(); needed && r.turn.by.Key() != "" {
-		r.Assignment = Assignment{To: Assignee{Person: r.turn.by}, At: at}
+		r.Assignment = Assignment{To: Assignee{Person: r.turn.by}, By: r.turn.by.Name, At: at}
 	}
 }
 

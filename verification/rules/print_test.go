@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -166,5 +167,43 @@ func TestAPrintHasGroupsAndRoundsInWords(t *testing.T) {
 	met := answered(t, group{need: 1, answers: []string{"passed"}}, "", "", 0).cancel()
 	if got := printed(met, verification.ProviderDescription{}, false).Groups; len(got) != 1 || got[0].Status != rules.GroupMet {
 		t.Errorf("the groups are %+v, want one that is met", got)
+	}
+}
+
+// What a source found that cannot tell is in the report for the file, on the visit on which it was found, and in no other report.
+func TestWhatASourceFoundIsForTheFile(t *testing.T) {
+	d := rounds()
+	pan := d.Nodes["pan"]
+	pan.OnUnavailable = workflow.TargetNext
+	d.Nodes["pan"] = pan
+	j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{"name":"Asha"}`).pass().pass()
+	j.do(askAgain("name")).submit(`{"name":"Asha Rao"}`).result(verification.OutcomeInconclusive, `{"score":0.62}`)
+	for _, forFile := range []bool{true, false} {
+		want := map[bool]string{true: `{"score":0.62}`, false: ""}[forFile]
+		cards := rules.MakePrint(j.run.ID, j.history, j.now).Cards
+		if forFile {
+			cards = rules.MakeReport(j.run.ID, j.history, j.now).Cards
+		}
+		i := slices.IndexFunc(cards, func(c rules.Card) bool { return c.NodeID == "pan" })
+		if got := cards[i].Found.String(); got != want {
+			t.Errorf("for the file: %t: found %s, want %s", forFile, got, want)
+		}
+		if got := cards[i].Data.String(); got != `{"no_answer":"inconclusive","source_ok":false}` || cards[i].Visits[0].Found != nil {
+			t.Errorf("for the file: %t: the data is %s, and the first visit found %s", forFile, got, cards[i].Visits[0].Found)
+		}
+	}
+	if got := j.detail().Checks[0].Data.String(); got != `{"no_answer":"inconclusive","source_ok":false}` {
+		t.Errorf("the API shows %s", got)
+	}
+}
+
+func TestACustomerWhoIsAskedAgainKeepsTheirAnswer(t *testing.T) {
+	j := atReview(t).do(askAgain("name"))
+	step := func(r rules.Run) string { s, _ := r.Step("details"); return s.Data.String() }
+	if got := step(j.run.WithEarlierAnswers()); got != `{"name":"Asha"}` || step(j.run) != "" {
+		t.Errorf("the answers are %q, and %q with the earlier one", step(j.run), got)
+	}
+	if got := step(j.submit(`{"name":"Rao"}`).run.WithEarlierAnswers()); got != `{"name":"Rao"}` {
+		t.Errorf("the answer is %q, want the new one", got)
 	}
 }

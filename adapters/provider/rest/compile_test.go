@@ -75,6 +75,14 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		"unclosed":             {map[string]any{"request.json.x": "${with.a"}, []string{"request.json.x: a ${ is not closed with } (character 1)"}},
 		"no condition":         {map[string]any{"response": map[string]any{}}, []string{"response: must have a condition: pending, passed or failed"}},
 		"not a bool":           {map[string]any{"response.passed": "response.status"}, []string{"response.passed: it must be of type boolean, not double"}},
+		"a scale in the wrong order": {
+			map[string]any{"response.data.name_match.scale": map[string]any{"to": 1, "fails_below": 0.8, "passes_from": 0.7}},
+			[]string{"response.data.name_match.scale: must have from < to, and fails_below and passes_from between them in this order"},
+		},
+		"a scale of a text": {
+			map[string]any{"response.data.registered.scale": map[string]any{"to": 1, "fails_below": 0.5, "passes_from": 0.7}},
+			[]string{"response.data.registered.scale: is for a number: say type: number"},
+		},
 		"wrong type": {
 			map[string]any{"response.data": map[string]any{"n": map[string]any{"value": "response.status", "type": "string"}}},
 			[]string{"response.data.n.value: it must be of type string, not double"},

@@ -559,7 +559,7 @@ func TestAProviderDescribesItself(t *testing.T) {
 	want := verification.ProviderDescription{
 		Summary: "Checks a PAN.", Screens: true,
 		With: verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
-		Data: verification.Data(`{"additionalProperties":false,"properties":{"name_match":{"title":"Match","type":"number","x-unit":"of 1"},` +
+		Data: verification.Data(`{"additionalProperties":false,"properties":{"name_match":{"title":"Match","type":"number","x-scale":{"fails_below":0.5,"from":0,"passes_from":0.7,"to":1},"x-unit":"of 1"},` +
 			`"registered":{"type":"string"}},"required":["name_match"],"type":"object"}`),
 	}
 	if diff := cmp.Diff(want, p.Describe()); diff != "" {

@@ -322,7 +322,7 @@ func (v *remote) declaration(changes map[string]any) verification.Data {
 			"failed":  "response.status == 200 && response.body.result == 'INVALID'",
 			"handle":  "response.body.id",
 			"data": map[string]any{
-				"name_match": map[string]any{"value": "response.body.score", "type": "number", "label": "Match", "unit": "of 1"},
+				"name_match": map[string]any{"value": "response.body.score", "type": "number", "label": "Match", "unit": "of 1", "scale": map[string]any{"to": 1, "fails_below": 0.5, "passes_from": 0.7}},
 				"registered": map[string]any{"value": "response.body.name", "type": "string", "optional": true},
 			},
 		},

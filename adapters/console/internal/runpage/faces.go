@@ -81,6 +81,9 @@ func addFaces(s shell.Session, rec desk.RunRecord, cards []cardView) {
 			}
 		}
 		card.Faces = &v
+		for k := range card.Visits {
+			card.Visits[k].Open = false // the pictures come first
+		}
 	}
 }
 
