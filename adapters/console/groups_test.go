@@ -332,7 +332,7 @@ func TestAReviewerAsksForOneRow(t *testing.T) {
 		return asha.post(path+"/again", "step", "details", "reason", reason, "field", "details owners[1].name", "seq", seq, "reference", "company-1", "note_to_customer", "")
 	}
 	wants(t, ask("none"), http.StatusUnprocessableEntity, "<details open>", `value="details owners[1].name" checked`)
-	wants(t, ask("blurred"), http.StatusSeeOther)
+	wants(t, ask("incomplete"), http.StatusSeeOther)
 	wants(t, asha.get(path), http.StatusOK, "Fields: \u2068Owners 2: Full name\u2069")
 }
 
