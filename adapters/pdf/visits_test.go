@@ -103,3 +103,15 @@ func TestTheHeadlineOfACompletedRunIsNeutral(t *testing.T) {
 		t.Errorf("the report of a completed run has %d green parts, and of a cancelled one %d: want as many", got, want)
 	}
 }
+
+func TestWhatAnInconclusiveSourceFoundIsPrinted(t *testing.T) {
+	r := looped()
+	r.Cards[3].Found, r.Cards[3].Visits[0].Found = verification.Data(`{"likeness":0.62}`), verification.Data(`{"likeness":0.55}`)
+	got := text(t, render(t, plain(t), r))
+	last, first, _ := strings.Cut(got, "Visit 1 of 3\n")
+	for _, part := range []struct{ text, want string }{{last, "0.62"}, {first, "0.55"}} {
+		if !strings.Contains(part.text, "Found, which decides nothing") || !strings.Contains(part.text, part.want) {
+			t.Errorf("the document does not show what was found, %s:\n%s", part.want, part.text)
+		}
+	}
+}
