@@ -209,3 +209,17 @@ func TestAFileMayBeAboutOneOwner(t *testing.T) {
 	wants(t, admin.post(path+"/redact", "reason", "asked"), http.StatusSeeOther)
 	wants(t, admin.get(path), http.StatusOK, "Owner 1 of 2", "!Zamoyskov", "!canary", "!elements-owners", "!person-element")
 }
+
+// The run of a company that is found by an owner is about others, too: nothing selects it unasked.
+func TestARunFoundByAnOwnerIsNotSelected(t *testing.T) {
+	d := serve(t, searching, func(p *engine.Ports, _ *engine.Options) { p.Providers["lists"], p.Providers["identity"] = list{}, refuses("") })
+	run := d.own("BIZ-1", [2]string{"Asha Rao", "1980-04-01"}, [2]string{"Kabir Bose", "1970-04-01"})
+	admin := d.as(reviewer(verification.RoleAdmin))
+	to := strings.TrimPrefix(admin.post("/runs/search", "reference", "asha rao").header.Get("Location"), "/console")
+	action := regexp.MustCompile(`id="redact" method="post" action="/console([^"]*)"`).FindStringSubmatch(admin.get(to).body)[1]
+	page := admin.post(strings.ReplaceAll(action, "&amp;", "&"), "run", string(run))
+	wants(t, page, http.StatusOK, "<td data-label=\"Found by\">\u2068Owner · Asha Rao\u2069</td>", `name="run" value="`+string(run)+`"`)
+	if regexp.MustCompile(`name="run" value="[^"]*" aria-label="[^"]*" checked`).MatchString(page.body) {
+		t.Error("the run of the company is selected")
+	}
+}

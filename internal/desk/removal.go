@@ -19,6 +19,7 @@ type RemovalRun struct {
 	RunRecord
 	KeptUntil time.Time          // it must be kept until then; zero for no such time
 	Found     []facts.SearchKind // by which of its words a search has found it
+	FoundWho  []facts.Element    // its elements by whose words a search has found it
 }
 
 // Removals returns runs of a tenant, in groups that are about one person or company, the largest group first: each run
@@ -45,13 +46,13 @@ func (d *Desk) Removals(
 			if relation, ok := relationOf(w.Kind); ok && !relation.Weak() {
 				own = append(own, string(w.Kind)+" "+w.Text)
 			}
-			for _, key := range d.engine.SearchKeys(t, []facts.SearchWord{w}) {
-				asked := slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
-					return slices.ContainsFunc(key, func(k store.SearchKey) bool { return slices.Contains(choice, k) })
-				})
-				if asked && !slices.Contains(one.Found, w.Kind) {
-					one.Found = append(one.Found, w.Kind)
-				}
+			if d.asks(t, keys, w) && !slices.Contains(one.Found, w.Kind) {
+				one.Found = append(one.Found, w.Kind)
+			}
+		}
+		for _, e := range one.Elements.All {
+			if slices.ContainsFunc(e.SearchWords(), func(w facts.SearchWord) bool { return d.asks(t, keys, w) }) {
+				one.FoundWho = append(one.FoundWho, e)
 			}
 		}
 		group := []RemovalRun{one}
@@ -65,4 +66,13 @@ func (d *Desk) Removals(
 	}
 	slices.SortStableFunc(groups, func(a, b []RemovalRun) int { return cmp.Compare(len(b), len(a)) })
 	return groups, nil
+}
+
+// asks reports whether the keys of a search are those of a word, too.
+func (d *Desk) asks(t verification.TenantID, keys [][]store.SearchKey, w facts.SearchWord) bool {
+	return slices.ContainsFunc(d.engine.SearchKeys(t, []facts.SearchWord{w}), func(own []store.SearchKey) bool {
+		return slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
+			return slices.ContainsFunc(own, func(k store.SearchKey) bool { return slices.Contains(choice, k) })
+		})
+	})
 }

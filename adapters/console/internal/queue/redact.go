@@ -154,6 +154,12 @@ func (p *Pages) redactGroups(r *http.Request, s shell.Session, f Filter, chosen 
 			for _, kind := range run.Found {
 				names = append(names, s.Say("redact.found."+string(kind)))
 			}
+			if len(names) == 0 && len(run.FoundWho) > 0 { // it is about somebody else, too
+				g.Selected = false
+			}
+			for _, e := range run.FoundWho {
+				names = append(names, shell.Isolate(e.Title()))
+			}
 			if len(names) == 0 {
 				names = []string{s.Say("redact.found.reference")}
 			}
