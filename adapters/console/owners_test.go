@@ -212,7 +212,9 @@ func TestAFileMayBeAboutOneOwner(t *testing.T) {
 
 // The run of a company that is found by an owner is about others, too: nothing selects it unasked.
 func TestARunFoundByAnOwnerIsNotSelected(t *testing.T) {
-	d := serve(t, searching, func(p *engine.Ports, _ *engine.Options) { p.Providers["lists"], p.Providers["identity"] = list{}, refuses("") })
+	d := serve(t, searching, func(p *engine.Ports, _ *engine.Options) {
+		p.Providers["lists"], p.Providers["identity"] = list{}, refuses("")
+	})
 	run := d.own("BIZ-1", [2]string{"Asha Rao", "1980-04-01"}, [2]string{"Kabir Bose", "1970-04-01"})
 	admin := d.as(reviewer(verification.RoleAdmin))
 	to := strings.TrimPrefix(admin.post("/runs/search", "reference", "asha rao").header.Get("Location"), "/console")
