@@ -217,7 +217,7 @@ func TestFoldedPagesHaveEachEntryOnce(t *testing.T) {
 }
 
 // Who cleared an entry, when and why is in the trail as long as the run has it.
-func TestTheTrailSaysWhoClearedAnEntryUntilTheRunIsRedacted(t *testing.T) {
+func TestTheTrailSaysWhoClearedAHitUntilARedaction(t *testing.T) {
 	d := serve(t)
 	run := d.watched("case-1")
 	page, asha := "/runs/"+string(run), d.as(reviewerCalled("asha"))

@@ -313,7 +313,7 @@ func everyFact() []rules.Fact {
 		rules.JourneyOpened{Node: "consent"},
 		rules.Held{Reason: oddText, By: oddText, Identity: oddText},
 		rules.HoldEnded{By: oddText, Identity: oddText},
-		rules.Redacted{Digest: "ab", By: oddText, Identity: oddText},
+		rules.Redacted{Digest: "ab", Reason: rules.RedactAsked, By: oddText, Identity: oddText},
 		rules.Erased{},
 		rules.DocumentsRemoved{},
 		rules.Restricted{Digest: "ab", Reason: oddText, By: oddText, Identity: oddText},

@@ -1,5 +1,4 @@
-// Rows: the entries of the trail in words. What an entry is about is read from its run, so that it goes with the data of
-// the run.
+// Rows: the entries of the trail in words, with what their runs say.
 
 package audit
 
