@@ -187,6 +187,18 @@ func TestSeveralHitsAreDecidedTogetherWithoutScript(t *testing.T) {
 	wants(t, d.as(reviewer(verification.RoleViewer)).post(page+"/hits", all...), http.StatusForbidden)
 }
 
+// What a decision changes elsewhere on the page changes with it.
+func TestADecisionChangesTheBadgesOfItsGroup(t *testing.T) {
+	d := serve(t)
+	tab := d.tab(reviewer(verification.RoleReviewer), browser.Options{Wide: true})
+	d.open(tab, d.listed())
+	badge := `document.getElementById("step-owners").querySelector(".badge").textContent.trim()`
+	for _, want := range []string{"Passed, 4 hits", "Passed, 3 hits", "Passed, 2 hits"} {
+		tab.Wait(badge + ` === "` + want + `" && !document.querySelector("form[data-sent]")`)
+		tab.Key("o")
+	}
+}
+
 // What a person sees without scrolling on a small laptop: the first evidence, and the buttons that act on it.
 func TestTheEvidenceAndItsButtonsAreInView(t *testing.T) {
 	d := serve(t)

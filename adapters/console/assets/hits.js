@@ -72,6 +72,12 @@ function select(every) {
 
 // replace shows the parts of another page that have changed, and keeps what is typed in them.
 function replace(page) {
+  for (const step of all('[id^="step-"]')) { // its pictures and what is open stay
+    const badge = page.getElementById(step.id)?.querySelector(".badge");
+    if (badge) {
+      step.querySelector(".badge")?.replaceWith(document.adoptNode(badge));
+    }
+  }
   for (const old of all("[data-fresh]")) {
     const fresh = page.getElementById(old.id);
     if (!fresh) {
