@@ -114,22 +114,28 @@ func TopicOf(s shell.Session, topic string) string {
 
 // AlikeOf returns in words how an entry is like the person or company: the name, then the birth date.
 func AlikeOf(s shell.Session, l *rules.Likeness) (parts []string) {
-	switch {
-	case l == nil || l.Name == "":
+	if l == nil || l.Name == "" {
 		return nil
-	case l.Name != rules.NameAlike:
-		parts = append(parts, s.Say("like."+string(l.Name)))
-	case l.Words[0] != "" && l.Words[1] != "":
-		parts = append(parts, s.Say("like.words", shell.Isolate(l.Words[0]), shell.Isolate(l.Words[1])))
-	case l.Words[0] != "" || l.Words[1] != "":
-		parts = append(parts, s.Say("like.but", shell.Isolate(l.Words[0]+l.Words[1])))
-	default:
-		parts = append(parts, s.Say("like.alike"))
 	}
+	parts = append(parts, NameOf(s, l, "like."))
 	if born := BornOf(s, l, "like.born."); born != "" {
 		parts = append(parts, born)
 	}
 	return parts
+}
+
+// NameOf returns in words how the name of an entry is like that of the person or company. key is the beginning of the keys
+// of the messages.
+func NameOf(s shell.Session, l *rules.Likeness, key string) string {
+	switch {
+	case l.Name != rules.NameAlike:
+		return s.Say(key + string(l.Name))
+	case l.Words[0] != "" && l.Words[1] != "":
+		return s.Say("like.words", shell.Isolate(l.Words[0]), shell.Isolate(l.Words[1]))
+	case l.Words[0] != "" || l.Words[1] != "":
+		return s.Say(key+"but", shell.Isolate(l.Words[0]+l.Words[1]))
+	}
+	return s.Say(key + "alike")
 }
 
 // BornOf returns in words how the birth date of an entry is like the birth date of the person; empty for a company. key is

@@ -121,8 +121,8 @@ func hitsOf(s shell.Session, rec desk.RunRecord, address string, found []rules.F
 			Session: s, ID: hitID(address, h.List, h.ID, h.Digest), Name: h.Name, List: labels.InWords(h.List),
 			Rows: hitRows(s, asked, rec.Subject, h.Hit), Dir: direction(h.Reasons), address: address, of: h, like: like, said: len(asked) > 0,
 		}
-		if words := queue.AlikeOf(s, &like); len(words) > 0 {
-			v.Like, v.Born = words[0], queue.BornOf(s, &like, "hits.born.")
+		if like.Name != "" {
+			v.Like, v.Born = queue.NameOf(s, &like, "hits.like."), queue.BornOf(s, &like, "hits.born.")
 		}
 		for _, row := range v.Rows {
 			switch row.Fact { //nolint:exhaustive // the others are in the details

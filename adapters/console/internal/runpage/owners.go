@@ -22,8 +22,25 @@ type ownersView struct {
 	Born    bool // some element has a birth date
 	Checks  []string
 	Rows    []ownerRow
+	Clean   []ownerRow // without a finding, of more than maxOwners rows
 
 	of []facts.Element
+}
+
+// Folded returns the rows that are in sight and, if there are any, those that are folded.
+func (v ownersView) Folded() [][]ownerRow {
+	if v.Clean == nil {
+		return [][]ownerRow{v.Rows}
+	}
+	return [][]ownerRow{v.Rows, v.Clean}
+}
+
+// Columns is the number of columns of the table.
+func (v ownersView) Columns() int {
+	if v.Born {
+		return len(v.Checks) + 2
+	}
+	return len(v.Checks) + 1
 }
 
 // ownerRow is an element.
@@ -31,8 +48,11 @@ type ownerRow struct {
 	Name, Born string
 	Cells      []ownerCell
 
-	hits, unscreened bool
+	hits, unscreened, found bool // found: a check did not confirm
 }
+
+// maxOwners is the maximum number of rows that are all in sight: of more, those without a finding are folded.
+const maxOwners = 4
 
 // ownerCell is what a check says of an element.
 type ownerCell struct {
@@ -63,6 +83,10 @@ func ownersOf(s shell.Session, rec desk.RunRecord) (all []*ownersView) {
 	}
 	for _, v := range all {
 		v.count(s)
+		if found := func(r ownerRow) bool { return r.found }; len(v.Rows) > maxOwners && slices.ContainsFunc(v.Rows, found) {
+			v.Clean = slices.DeleteFunc(slices.Clone(v.Rows), found)
+			v.Rows = slices.DeleteFunc(v.Rows, func(r ownerRow) bool { return !r.found })
+		}
 	}
 	return all
 }
@@ -128,7 +152,7 @@ func (row *ownerRow) add(s shell.Session, rec desk.RunRecord, g rules.ReportGrou
 			cell.Why = "" // it is said once
 		}
 	}
-	row.Cells = append(row.Cells, cell)
+	row.Cells, row.found = append(row.Cells, cell), row.found || cell.Badge.Tone == web.Bad || cell.Badge.Tone == web.Warning
 }
 
 // hitsBadge counts hits by what reviewers decided.
