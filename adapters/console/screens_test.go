@@ -54,8 +54,10 @@ func retail(fourEyes bool) workflow.Definition {
 		Compare: []workflow.Comparison{{Fact: "Name", Of: []string{"steps.details.data.name", "steps.registry.data.registered_name"}, OnDifference: workflow.DifferenceFlag}},
 		Nodes: map[verification.NodeID]workflow.Node{
 			"details": {Type: workflow.NodeCustomerInput, Label: "Your details", Next: "registry", Fields: workflow.InputFields{
-				{Name: "name", Type: workflow.FieldText, Label: "Full name", Search: true}, {Name: "dob", Type: workflow.FieldDate, Label: "Date of birth", Search: true},
-				{Name: "pan", Type: workflow.FieldText, Label: "PAN", Search: true}, {Name: "mail", Type: workflow.FieldText, Label: "Mail", Search: true},
+				{Name: "name", Type: workflow.FieldText, Label: "Full name", Search: true},
+				{Name: "dob", Type: workflow.FieldDate, Label: "Date of birth", Search: true},
+				{Name: "pan", Type: workflow.FieldText, Label: "PAN", Search: true},
+				{Name: "mail", Type: workflow.FieldText, Label: "Mail", Search: true},
 			}},
 			"registry":  {Type: workflow.NodeCheck, Label: "PAN registry", Provider: "script", OnFailed: workflow.TargetNext, OnUnavailable: workflow.TargetNext, Next: "sanctions"},
 			"sanctions": screen("sanctions", "Sanctions screening", "pep"),

@@ -32,13 +32,15 @@ type keptRow struct {
 	NeedsReason    bool
 }
 
-// keptLists are the lists by the action of which they have the runs.
-var keptLists = []store.AuditAction{store.AuditRunHeld, store.AuditRunRestricted, store.AuditRunRedacted, store.AuditRunDeleted}
+// keptLists returns the lists, by the action of which they have the runs.
+func keptLists() []store.AuditAction {
+	return []store.AuditAction{store.AuditRunHeld, store.AuditRunRestricted, store.AuditRunRedacted, store.AuditRunDeleted}
+}
 
 // ShowKept lists the runs that are under a hold or restricted, or that were redacted or deleted.
 func (p *Pages) ShowKept(w http.ResponseWriter, r *http.Request, s shell.Session) error {
 	get := r.URL.Query().Get
-	list := keptLists[0]
+	list := keptLists()[0]
 	v := keptView{MaxReason: rules.MaxNotes}
 	at := func(action store.AuditAction, before string) string {
 		query := url.Values{"list": {string(action)}}
@@ -47,12 +49,12 @@ func (p *Pages) ShowKept(w http.ResponseWriter, r *http.Request, s shell.Session
 		}
 		return s.Base + "/runs/kept?" + query.Encode()
 	}
-	for _, action := range keptLists {
+	for _, action := range keptLists() {
 		if string(action) == get("list") {
 			list = action
 		}
 	}
-	for _, action := range keptLists {
+	for _, action := range keptLists() {
 		v.Tabs = append(v.Tabs, shell.Choice{Value: at(action, ""), Text: s.Say("keptruns." + string(action)), Chosen: action == list})
 	}
 	runs, older, err := p.desk.KeptRuns(r.Context(), s.Tenant, list, get("before"))
@@ -64,7 +66,7 @@ func (p *Pages) ShowKept(w http.ResponseWriter, r *http.Request, s shell.Session
 		if run.Run.Seq > 0 {
 			row.URL, row.Reference = s.Base+"/runs/"+string(row.ID)+"#personal", s.Reference(run.Run.Started.ReferenceID, run.Run.RestrictedAt)
 		}
-		switch list {
+		switch list { //nolint:exhaustive // nothing ends the others
 		case store.AuditRunHeld:
 			row.End = s.Base + "/runs/" + string(row.ID) + "/hold/end"
 		case store.AuditRunRestricted:
