@@ -173,6 +173,6 @@ func (q AuditQuery) Validate() error {
 // Matches reports whether the query selects an entry of the tenant, whatever its limit is.
 func (q AuditQuery) Matches(e AuditEntry) bool {
 	return (q.Before == "" || e.ID < q.Before) && (q.Actor == "" || e.Actor.ID == q.Actor) &&
-		(q.Action == "" || e.Action == q.Action) && (q.Run == "" || e.Run == q.Run) && !(q.Changes && e.Action.Reads()) &&
+		(q.Action == "" || e.Action == q.Action) && (q.Run == "" || e.Run == q.Run) && (!q.Changes || !e.Action.Reads()) &&
 		(q.From.IsZero() || !e.Last().Before(q.From)) && (q.Until.IsZero() || e.At.Before(q.Until))
 }
