@@ -68,7 +68,7 @@ type runView struct {
 	Removed   string // says when personal data or the uploads were removed, or since when they are hidden; empty if they are shown to everybody
 	Counts    string // of the cards
 	Subject   subjectView
-	Owners    []*ownersView
+	Owners    []ownersView
 	Differing *factsView // what the sources of the run say; nil for nothing
 	Input     dataTable  // what the run was started with
 	Corrected []string   // the corrections of the input that the table does not show
