@@ -32,7 +32,8 @@ type table struct {
 	names   []string // of the fields
 	words   []bool   // of each column: not all values are numbers; none for columns of words
 	rows    [][]string
-	more    int // rows that are not printed
+	fixed   []float64 // widths of the columns; nil for widths by their texts
+	more    int       // rows that are not printed
 }
 
 // maxColumns is how many columns fit on the page. Objects with more fields are printed one

@@ -3,7 +3,9 @@
 package pdf
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,12 +27,19 @@ func (l *layout) facts(r report.Print) []block {
 		{{"Reference", r.Run.ReferenceID}, {"Workflow", r.Workflow.Name}},
 		{{"Started", l.time(r.Run.StartedAt)}, {ended, l.time(r.Run.CompletedAt)}},
 	}
-	if r.ForFile && (r.Run.Outcome != "" || r.Decision != rules.DecisionNone) {
-		status, _ := runStatus(r.Run.Status)
-		pairs = append(pairs, [2][2]string{{"Outcome of the workflow", r.Run.Outcome}, {"Status of the run", labels.InWords(strings.ToLower(status))}})
-	}
 	if r.ForFile {
-		pairs = append(pairs, endData(r.Run.Data)...)
+		more := [][2]string{{"Rules", fmt.Sprintf("Version %d, hash %s", r.Workflow.Version, shortHash(r.Workflow.VersionHash))}}
+		if n := len(r.Judgements); n > 0 {
+			last := r.Judgements[n-1]
+			more = append(more, [2]string{"Decided by", cmp.Or(last.By, "A client of the API") + ", " + l.time(last.At)})
+		}
+		if r.Run.Outcome != "" || r.Decision != rules.DecisionNone && r.Run.Status != rules.StatusCompleted {
+			status, _ := runStatus(r.Run.Status)
+			more = append(more, [2]string{"Outcome of the workflow", r.Run.Outcome}, [2]string{"Status of the run", labels.InWords(strings.ToLower(status))})
+		}
+		for pair := range slices.Chunk(more, 2) {
+			pairs = append(pairs, [2][2]string(append(pair[:len(pair):len(pair)], [2]string{})[:2]))
+		}
 	}
 	return l.panel(pairs, 2.6, 5)
 }

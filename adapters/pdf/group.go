@@ -239,14 +239,7 @@ func (l *layout) cardRounds(all []report.Round, visit int, t tone) (blocks []blo
 		if r.Visit != visit {
 			continue
 		}
-		text := fmt.Sprintf("Round %d: the customer was asked again on %s", r.Round.Round, l.time(r.At))
-		if r.By != "" {
-			text += " by " + r.By
-		}
-		text += ".\nWhy: " + strings.Join(r.ReasonLabels, " ")
-		if len(r.FieldLabels) > 0 {
-			text += "\nFields: " + strings.Join(r.FieldLabels, ", ")
-		}
+		text := l.roundAsked(r, "\n")
 		if r.Note != "" {
 			text += "\nNote to the customer: " + r.Note
 		}
@@ -260,4 +253,17 @@ func (l *layout) cardRounds(all []report.Round, visit int, t tone) (blocks []blo
 		blocks = append(append(blocks, above), box...)
 	}
 	return blocks
+}
+
+// roundAsked says when a customer was asked again, by whom, why and about what.
+func (l *layout) roundAsked(r report.Round, between string) string {
+	text := fmt.Sprintf("Round %d: the customer was asked again on %s", r.Round.Round, l.time(r.At))
+	if r.By != "" {
+		text += " by " + r.By
+	}
+	text += "." + between + "Why: " + strings.Join(r.ReasonLabels, " ")
+	if len(r.FieldLabels) > 0 {
+		text += between + "Fields: " + strings.Join(r.FieldLabels, ", ")
+	}
+	return text
 }

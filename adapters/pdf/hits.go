@@ -104,14 +104,7 @@ func (l *layout) hit(head string, h listed, r report.Print, node verification.No
 		blocks = append(blocks, l.cardEntry(entry{key: key, value: "No reviewer has said whether it is the same person or company."}, t, limitText)...)
 	}
 	if d.Match != "" {
-		value := matchWord(d.Match) + ", by " + cmp.Or(d.By, "a client of the API") + " on " + l.time(d.At)
-		if h.run != "" {
-			value += "\nIn the run " + string(h.run)
-		}
-		if d.Reason != "" {
-			value += "\n" + d.Reason
-		}
-		blocks = append(blocks, l.cardEntry(entry{key: key, value: value}, t, limitText)...)
+		blocks = append(blocks, l.cardEntry(entry{key: key, value: l.decided(h.FoundHit, h.run, limitText)}, t, limitText)...)
 	}
 	for i := range blocks[:len(blocks)-1] {
 		blocks[i].keep = true // a hit is on one page, as far as it fits

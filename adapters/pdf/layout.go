@@ -95,7 +95,7 @@ func (l *layout) word(text string, st style) typeset.Line {
 // report returns the sections of a report. It checks the context between cards.
 func (l *layout) report(ctx context.Context, r report.Print) ([]section, error) {
 	title, rest := l.opening(r)
-	sections := []section{{}}
+	sections := append([]section{{}}, rest...)
 	if len(r.Input) > 0 {
 		sections = append(sections, l.input(r))
 	}
@@ -119,7 +119,7 @@ func (l *layout) report(ctx context.Context, r report.Print) ([]section, error) 
 	last := sections[len(sections)-1].blocks
 	last[len(last)-1].keep = true
 	sections = append(sections, l.closing(r))
-	sections[0].blocks = slices.Concat(title, l.lacking(), rest) // all text is set by now
+	sections[0].blocks = append(title, l.lacking()...) // all text is set by now
 	return sections, nil
 }
 

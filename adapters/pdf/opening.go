@@ -16,20 +16,34 @@ import (
 	"github.com/verifyd/verifyd/verification/rules"
 )
 
-// opening returns the blocks of the first page: up to the title of the document, and the rest.
-func (l *layout) opening(r report.Print) (title, rest []block) {
+// decisionHeight is how much of the first page is kept for the newest verdict and its notes, in millimetres.
+const decisionHeight = 60.0
+
+// opening returns the sections of the first page: the blocks up to the title of the document, and the rest. What is bounded stands
+// before the notes of reviewers, which may be long.
+func (l *layout) opening(r report.Print) (title []block, rest []section) {
 	title = slices.Concat(l.letterhead(r.Letterhead), l.title(r))
-	blocks := slices.Concat(l.subject(r.Subject), l.facts(r))
+	known := slices.Concat(l.subject(r.Subject), l.facts(r))
+	open, decision := append(l.unscreened(r.Unscreened), l.again(r)...), []block(nil)
 	if r.ForFile {
-		blocks = append(blocks, l.unscreened(r.Unscreened)...)
-		blocks = append(blocks, l.decision(r)...)
-		blocks = append(blocks, l.remarks(r.Remarks)...)
+		decision = append(l.decision(r), l.remarks(r.Remarks)...)
 	}
-	blocks = append(blocks, l.summary(r.Summary), space(4))
+	room := bodyHeight - height(title) - height(known) - height(open) - min(height(decision), decisionHeight)
+	rest = append([]section{{blocks: known}}, l.screening(r, room)...)
+	if more := append(open, decision...); len(more) > 0 {
+		rest = append(rest, section{blocks: more})
+	}
+	for _, e := range r.Elements {
+		rest = append(rest, l.elements(e))
+	}
+	blocks := []block{l.summary(r.Summary), space(4)}
+	if r.ForFile && len(r.Run.Data) > 0 {
+		blocks = append(blocks, l.panel(endData(r.Run.Data), 2.6, 5)...)
+	}
 	if r.Error != nil {
 		blocks = append(blocks, l.failure(r.Run.Status, *r.Error)...)
 	}
-	return title, blocks
+	return title, append(rest, section{blocks: blocks})
 }
 
 // letterhead is the logo and the name of the tenant, above a line.
@@ -215,19 +229,6 @@ func (l *layout) remarks(all []report.Remark) (blocks []block) {
 		blocks = append(append(blocks, l.tonedText(toneNeutral(), n.Notes)...), space(2))
 	}
 	return blocks
-}
-
-// unscreened are the checks that screen and that the run has not called.
-func (l *layout) unscreened(all []rules.Unscreened) []block {
-	if len(all) == 0 {
-		return nil
-	}
-	lines := make([]string, len(all))
-	for i, u := range all {
-		lines[i] = u.Label + ": " + u.Reason()
-	}
-	blocks := l.toned(toneCaution(), "Not screened", nil)
-	return append(append(blocks, l.tonedText(toneCaution(), strings.Join(lines, "\n"))...), space(2))
 }
 
 func decisionWord(d rules.Decision) (string, tone) {

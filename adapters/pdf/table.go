@@ -57,7 +57,10 @@ func (l *layout) cardTable(e entry, t tone, more *int) []block {
 	const gap = 3.0
 	heavy := styleCaption()
 	heavy.Bold = true
-	widths := e.table.widths()
+	widths := e.table.fixed
+	if widths == nil {
+		widths = e.table.widths()
+	}
 	line := func(head *block, st style, texts []string) []block {
 		var row []cell
 		for i, w := range widths {

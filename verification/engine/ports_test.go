@@ -371,6 +371,9 @@ func TestAReportForTheFileHasTheNamesOfElements(t *testing.T) {
 			t.Errorf("report %d labels the second owner %q and %q, want %q", i, card, member, want)
 		}
 	}
+	if file, other := printed[1].Elements, printed[0].Elements; other != nil || len(file) != 1 || file[0].Rows[1].Name != "Meera Iyer" || file[0].Named != 2 {
+		t.Errorf("the tables of owners are %+v and %+v, want one in the report for the file alone", other, file)
+	}
 	stored, err := k.Engine.Report(t.Context(), enginetest.Tenant, run)
 	if err != nil || stored.Cards[1].Label != "Owner 2 of 2" {
 		t.Errorf("the report of the API = %+v, %v", stored.Cards, err)

@@ -52,7 +52,9 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	p.AllowMissing = allowMissing
 	p.Subject = facts.SubjectOf(program, run)
 	if forFile {
-		p.Report = facts.ElementsOf(program, run).Named(p.Report)
+		named := facts.ElementsOf(program, run)
+		p.Report = named.Named(p.Report)
+		p.Elements = report.Elements(p.Report, program.Version.Definition, named)
 	}
 	p.Zone = e.location(h.run.Started.Zone)
 	if p.Letterhead, err = e.letterhead(ctx, t); err != nil {

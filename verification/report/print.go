@@ -42,6 +42,8 @@ type Print struct {
 	Sources map[verification.NodeID]Source
 	// Rounds are, for each step, the times at which its customer was asked again, oldest first.
 	Rounds map[verification.NodeID][]Round
+	// Elements are who the elements of lists are, by check. Only a report for the file has them.
+	Elements []*ElementTable
 	// Documents are the uploads that accepted answers name, in order.
 	Documents []Document
 	// Judgements are the verdicts and proposals, oldest first. Only a report for the file

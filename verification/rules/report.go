@@ -36,7 +36,7 @@ type Report struct {
 	// Flags, Decision, Notes, ResolvedAt, Proposal, Run.Outcome and Run.Data are zero in a printed
 	// report, see MakePrint. Flags has a flag for each flagged step, in execution order.
 	Flags []Flag
-	// Unscreened are the checks that screen, and that the run came to and has not called; nil in a printed report.
+	// Unscreened are the checks that screen, and that the run came to and has not called.
 	Unscreened []Unscreened `json:",omitempty"`
 	// Concerns are what a reviewer should look at: hits first, then Unscreened, then failed checks, then other flags, and the
 	// review step that the run is parked on; in each part in execution order. A review step without a reason of
@@ -217,7 +217,7 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 // has no completion time, and the fields that are never printed are zero.
 func MakePrint(id verification.RunID, history []Event, now time.Time) Report {
 	r := makeReport(id, history, now, func(Run) Decision { return DecisionNone })
-	r.Flags, r.Unscreened, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, nil, "", time.Time{}, Verdict{}, "", nil
+	r.Flags, r.Concerns, r.Notes, r.ResolvedAt, r.Proposal, r.Run.Outcome, r.Run.Data = nil, nil, "", time.Time{}, Verdict{}, "", nil
 	nameless(r.InputCorrections)
 	for i := range r.Cards {
 		c := &r.Cards[i]

@@ -30,6 +30,7 @@ type Options struct {
 	Height   int       // 0 means 844 on a phone and 900 on a desktop
 	Sharp    bool      // two pixels of the screen for one of CSS on a desktop, as a phone has
 	Dark     bool      // prefers a dark screen
+	Print    bool      // sees the page as on paper
 	NoScript bool      // JavaScript is switched off
 	Language string    // the Accept-Language header; empty means en
 	Location *Location // the location that pages get; nil denies it
@@ -93,6 +94,10 @@ func (t *Tab) Emulate(o Options) {
 	if o.Dark {
 		scheme = "dark"
 	}
+	media := ""
+	if o.Print {
+		media = "print"
+	}
 	place := browser.PermissionSettingDenied
 	if o.Location != nil {
 		place = browser.PermissionSettingGranted
@@ -111,6 +116,7 @@ func (t *Tab) Emulate(o Options) {
 			return err
 		}
 		if err := call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Media: media,
 			Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			},
