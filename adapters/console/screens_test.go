@@ -292,8 +292,8 @@ func TestTheCaseIsOnOneScreen(t *testing.T) {
 				const lowest = `+lowest+`, first = document.querySelector(".hit[data-open]");
 				return Math.max(lowest(`+fmt.Sprintf("%q", s.evidence)+`.replaceAll(".hit[data-open]", first ? "#" + first.id : "none")), lowest(`+fmt.Sprintf("%q", buttons)+`.replaceAll(".hit[data-open]", first ? "#" + first.id : "none")));
 			})()`)
+			tab.ShootWindow(fmt.Sprintf("%s/screen-%d-%s.png", shots, size[0], strings.ReplaceAll(s.name, " ", "-")))
 			if ends > float64(size[1]) {
-				tab.ShootWindow(fmt.Sprintf("%s/screen-low-%s-%d.png", shots, strings.Fields(s.name)[0], size[0]))
 				low = append(low, fmt.Sprintf("%s ends at y = %.0f", s.name, ends))
 			}
 			if s.past {
@@ -307,7 +307,6 @@ func TestTheCaseIsOnOneScreen(t *testing.T) {
 				}
 			}
 			if s.name == "BIZ-8" {
-				tab.ShootWindow(fmt.Sprintf("%s/screen-owners-%d.png", shots, size[0]))
 				if y := browser.Eval[float64](tab, lowest+`(".hits tbody.hit > tr:first-child, .owners tbody tr")`); y > float64(size[1]) {
 					t.Errorf("eight owners with six hits end at y = %.0f of %d", y, size[1])
 				}
