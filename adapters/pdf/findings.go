@@ -237,7 +237,8 @@ func (l *layout) elements(e *report.ElementTable) section {
 		to := min(from+openingChecks, len(e.Checks))
 		const name, born = 38.0, 22.0
 		each := math.Floor((cardWidth-name-born)/float64(to-from)*gridPerMillimetre) / gridPerMillimetre
-		rows := &table{columns: append([]string{"Name", "Born"}, e.Checks[from:to]...), fixed: append([]float64{name, born}, slices.Repeat([]float64{each}, to-from)...)}
+		rows := &table{columns: append([]string{"Name", "Born"}, e.Checks[from:to]...), fixed: []float64{name, born}}
+		rows.fixed = append(rows.fixed, slices.Repeat([]float64{each}, to-from)...)
 		rows.fixed[len(rows.fixed)-1] += cardWidth - name - born - each*float64(to-from)
 		for _, row := range e.Rows {
 			texts := []string{fromLeft + row.Name, cmp.Or(l.formatter.text(row.Born), "–")}

@@ -94,10 +94,6 @@ func (t *Tab) Emulate(o Options) {
 	if o.Dark {
 		scheme = "dark"
 	}
-	media := ""
-	if o.Print {
-		media = "print"
-	}
 	place := browser.PermissionSettingDenied
 	if o.Location != nil {
 		place = browser.PermissionSettingGranted
@@ -116,7 +112,7 @@ func (t *Tab) Emulate(o Options) {
 			return err
 		}
 		if err := call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Media: media,
+			Media: map[bool]string{true: "print"}[o.Print],
 			Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			},
