@@ -59,7 +59,7 @@ type ProviderDescription struct {
 	// they are there, unless the schema has no `required` at all. A result that failed may lack
 	// all of them, unless the schema says `"x-always": true`. `title` is the label of a field on reports; `x-unit` is the
 	// unit of its value; `"x-run": true` says that it is the id of a run; `x-scale` says on which scale a number is, with the
-	// keys of workflow.Scale.
+	// keys of workflow.Scale; `x-words` has the words for values that are codes, by code.
 	Data Data
 	// Rescreens says that the provider is a Rescreener. Lists are then the names of its
 	// lists in order; nil if they are not known. Describe fills in both.
@@ -68,7 +68,13 @@ type ProviderDescription struct {
 	// Screens says that the provider screens people or companies, such as against lists of sanctions: its answer
 	// is always awaited. Describe fills it in for a Rescreener.
 	Screens bool
+	// Words are what people read in place of the fixed sentences for the outcomes failed, no_coverage and inconclusive, in
+	// English, such as "The PAN does not exist."; the first MaxWords characters of each count.
+	Words map[CheckOutcome]string
 }
+
+// MaxWords is the maximum number of characters of the words for an outcome.
+const MaxWords = 200
 
 // ClearedHit is an entry of a list that is known to be another person or company. An entry
 // with another digest has changed, and is not cleared. An empty digest means that the

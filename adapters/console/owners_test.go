@@ -162,7 +162,11 @@ func TestEightOwnersAreEightLines(t *testing.T) {
 	wants(t, d.as(reviewerCalled("asha")).get(path), http.StatusOK, "!<canary-8>", "&lt;canary-8&gt;")
 	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true, Width: 1280, Height: 720})
 	tab.Go(d.server.URL + "/console" + path)
-	const tall = `Math.max(...[...document.querySelectorAll(".owners tbody tr")].slice(0, 7).map((row) => row.offsetHeight))`
+	if folded := browser.Eval[string](tab, `document.querySelector(".owners .fold summary").textContent`); !strings.HasPrefix(folded, "5 without a finding: Jonas Weber, Asha Rao, Meera Iyer") {
+		t.Errorf("the owners without a finding are %q", folded)
+	}
+	tab.Press(".owners .fold summary")
+	const tall = `Math.max(...[...document.querySelectorAll(".owners tbody tr:not(.fold)")].slice(0, 7).map((row) => row.offsetHeight))`
 	if rows := browser.Eval[int](tab, tall); rows > 28 {
 		t.Errorf("a row of the table is %d px high, so it is more than a line", rows)
 	}

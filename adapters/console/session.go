@@ -36,7 +36,7 @@ func (c *console) identify(r *http.Request, s *shell.Session) error {
 	if err != nil {
 		return err
 	}
-	s.Reviewer, s.Expires, s.TenantName = who, expires, name
+	s.Reviewer, s.Expires, s.TenantName, s.Describe = who, expires, name, c.shell.Engine.Describer(who.Tenant)
 	s.Identity = cmp.Or(s.Identity, s.Name)
 	return nil
 }

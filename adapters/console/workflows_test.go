@@ -119,7 +119,7 @@ func TestWordsOfGraphsAndSentencesOfFlagsHaveMessages(t *testing.T) {
 		}
 	}
 	for _, key := range rules.SentenceKeys() {
-		if s := (rules.Sentence{Key: key}).String(); s == "" || messages["sentence."+key] != s {
+		if s := (rules.Sentence{Key: key}).Words(); s == "" || messages["sentence."+key] != s {
 			t.Errorf("the message of the sentence %q is %q, want %q", key, messages["sentence."+key], s)
 		}
 	}

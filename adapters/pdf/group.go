@@ -122,29 +122,33 @@ func groupStatus(g rules.ReportGroup) (string, tone) {
 
 // groupText says what a group needs, and how it was decided.
 func (l *layout) groupText(g rules.ReportGroup) string {
-	text, verb := fmt.Sprintf("%d of %d sources must confirm.", int(g.Need), len(g.Members)), "confirmed"
+	confirmed, flagged, verb := g.Count(rules.AnswerConfirmed), g.Count(rules.AnswerFlagged), ""
+	text := fmt.Sprintf("%d of %d sources confirmed, %d needed.", confirmed, g.Asked(), int(g.Need))
 	switch {
 	case g.Each && g.Type == workflow.NodeCustomerInput:
 		text, verb = "The customer is asked for each element.", "answered"
 	case g.Each:
 		text, verb = "Made for each element.", "passed"
 	case g.Need == workflow.NeedAll:
-		text = "All sources must confirm."
+		text = fmt.Sprintf("%d of %d sources confirmed, all needed.", confirmed, g.Asked())
 	}
-	if g.Order == workflow.OrderOneByOne {
-		text += " They are asked one after the other."
+	if g.DecidedAt.IsZero() {
+		return text
 	}
-	if !g.DecidedAt.IsZero() {
-		confirmed, flagged, more := g.Count(rules.AnswerConfirmed), g.Count(rules.AnswerFlagged), ""
-		switch {
-		case g.Type == workflow.NodeCustomerInput:
-			confirmed += flagged
-		case flagged > 0:
-			more = fmt.Sprintf(", %d answered and flagged for review", flagged)
-		}
-		text += fmt.Sprintf(" %d %s%s; decided %s.", confirmed, verb, more, l.time(g.DecidedAt))
+	var said []string
+	if g.Type == workflow.NodeCustomerInput {
+		confirmed, flagged = confirmed+flagged, 0
 	}
-	return text
+	if g.Each {
+		said = append(said, fmt.Sprintf("%d %s", confirmed, verb))
+	}
+	if flagged > 0 {
+		said = append(said, fmt.Sprintf("%d answered and flagged for review", flagged))
+	}
+	if len(said) == 0 {
+		return text + " Decided " + l.time(g.DecidedAt) + "."
+	}
+	return text + " " + strings.Join(said, ", ") + "; decided " + l.time(g.DecidedAt) + "."
 }
 
 // flaggedFor says why a member, an element or a group is flagged: it has so many open hits or, for 0, another reason.

@@ -113,10 +113,10 @@ func TestCardsArePrintedUnderTheirGroup(t *testing.T) {
 	for _, want := range []string{
 		"Round 1: the customer was asked again on", "by Asha Rao", "Why: The answer differs from the document.", "Fields: Owners 2: Name",
 		"Note to the customer: Please write the name as on the ID card.", "The customer answered on", "Visit 1 of 2\n", "Meera Iyr",
-		"Proof of address\nMET\n2 of 4 sources must confirm. 2 confirmed; decided", "Utility bill\nIts answer was not needed.\n",
+		"Proof of address\nMET\n2 of 3 sources confirmed, 2 needed. Decided", "Utility bill\nIts answer was not needed.\n",
 		"Register abroad\nLeft out: its condition does not hold.\n", "3.\nProof of address: Credit bureau\nCONFIRMED\n",
 		"Proof of address: Utility bill\nNOT NEEDED\n", "Visit 1 of 2\n", "NOT NEEDED\n", "Owner: 2\nOK\nMade for each element. 2 passed; decided",
-		"Owner 1 of 2\nMET\n1 of 3 sources must confirm. They are asked one after the other.", "Credit bureau\nDoes not cover this person or company.\n",
+		"Owner 1 of 2\nMET\n1 of 2 sources confirmed, 1 needed. Decided", "Credit bureau\nDoes not cover this person or company.\n",
 		"Register of people\nConfirmed. Asked because Credit bureau does not cover this person or company.\n", "Consulate\nNot asked.\n",
 		"6.\nOwner 1 of 2: Credit bureau\nNO COVERAGE\n", "Owner 2 of 2\nMET\n", "9.\nOwner 2 of 2: Register of people\nCONFIRMED\n",
 	} {
@@ -183,7 +183,7 @@ func TestNoGreenWordIsPrintedOverAHit(t *testing.T) {
 	check(t, doc)
 	got, at := text(t, doc), 0
 	for _, want := range []string{
-		"Proof of address\nMET, 3 HITS\n2 of 4 sources must confirm. 0 confirmed, 1 answered and flagged for review; decided",
+		"Proof of address\nMET, 3 HITS\n0 of 3 sources confirmed, 2 needed. 1 answered and flagged for review; decided",
 		"Credit bureau\nAnswered, 2 hits.\n", "Land register\nDid not confirm, 1 hit.\n", "Proof of address: Credit bureau\nANSWERED, 2 HITS\n",
 		"Proof of address: Land register\nFAILED\n", "Owner: 1\nPASSED, 1 HIT\nMade for each element. 0 passed, 1 answered and flagged for review; decided",
 		"Owner 1 of 1\nMET, 1 HIT\n", "Register of people\nAnswered, 1 hit. Asked because Credit bureau does not cover this person or\ncompany.\n",

@@ -38,7 +38,7 @@ func TestSearchShowsMatchesAndWhy(t *testing.T) {
 		out, _, _ = screen(t, "", "search", fictional, "Golden Peregrine", "--kind", "company", "--country", country, "--json")
 		var found searchJSON
 		if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Hits) != 1 || found.Hits[0].ID != "fictional-102" || len(found.Version) != 64 ||
-			!slices.Contains(found.Hits[0].Reasons, "a country is the same: mh") {
+			!slices.Contains(found.Hits[0].Reasons, "a country is the same: Marshall Islands") {
 			t.Errorf("JSON %s, %v, want one hit of the country %s and the version of the list", out, err, country)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/rules"
@@ -49,10 +50,10 @@ type ReviewerNumbers struct {
 	Approved, Rejected int
 }
 
-// labelIn returns the label of a node or a member in a definition, or else its id.
+// labelIn returns the label of a node or a member in a definition, or else its id in words.
 func labelIn(d workflow.Definition, id verification.NodeID) string {
 	if n, ok := d.Node(id); !ok || n.Label == "" {
-		return string(id)
+		return strings.NewReplacer(".", ": ", "_", " ").Replace(string(id))
 	}
 	return d.Label(id)
 }
@@ -88,10 +89,10 @@ func checkNumbers(current workflow.Definition, found measured) []CheckNumbers {
 	order := func(a, b CheckNumbers) int {
 		return cmp.Or(b.Failed-a.Failed, b.Hits-a.Hits, cmp.Compare(a.Node, b.Node))
 	}
-	slices.SortFunc(all, func(a, b CheckNumbers) int { // the members of a group stand together
-		groupA, _, _ := a.Node.Parts()
-		groupB, _, _ := b.Node.Parts()
-		return cmp.Or(order(most[groupA], most[groupB]), order(a, b))
+	slices.SortFunc(all, func(a, b CheckNumbers) int { // the members of a group stand together, below the group
+		groupA, _, memberA := a.Node.Parts()
+		groupB, _, memberB := b.Node.Parts()
+		return cmp.Or(order(most[groupA], most[groupB]), min(len(memberA), 1)-min(len(memberB), 1), order(a, b))
 	})
 	return all
 }

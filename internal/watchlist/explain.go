@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/verifyd/verifyd/internal/birthdate"
+	"github.com/verifyd/verifyd/internal/country"
 	"github.com/verifyd/verifyd/internal/names"
 )
 
@@ -117,9 +118,13 @@ func adjust(s Subject, e Entry, score float64) (_ float64, reasons []string, dif
 		}
 	}
 	if len(s.Countries) > 0 && len(e.Countries) > 0 {
-		listed := strings.Join(e.Countries, ", ")
-		if slices.ContainsFunc(s.Countries, func(country string) bool {
-			return slices.ContainsFunc(e.Countries, func(other string) bool { return strings.EqualFold(country, other) })
+		named := make([]string, len(e.Countries))
+		for i, code := range e.Countries {
+			named[i] = country.Name(code, "en")
+		}
+		listed := strings.Join(named, ", ")
+		if slices.ContainsFunc(s.Countries, func(asked string) bool {
+			return slices.ContainsFunc(e.Countries, func(other string) bool { return strings.EqualFold(asked, other) })
 		}) {
 			if score >= raisable {
 				score += (1 - score) * sameCountry

@@ -38,13 +38,13 @@ func TestAnExactNameIsAlwaysAHit(t *testing.T) {
 		{"the same birth date", watchlist.Subject{Name: "Viktor Zamoyskov", BirthDate: "1961-03-14"}, []string{"the name is the same", "the birth date is the same: 1961-03-14"}},
 		{"another day", watchlist.Subject{Name: "Viktor Zamoyskov", BirthDate: "1961-03-15"}, []string{"the name is the same", "the birth date differs a little: 1961-03-15, listed 1961-03-14"}},
 		{"digits swapped", watchlist.Subject{Name: "Viktor Zamoyskov", BirthDate: "1916-03-14"}, []string{"the name is the same", "the birth date differs: 1916-03-14, listed 1961-03-14"}},
-		{"another country", watchlist.Subject{Name: "Viktor Zamoyskov", Countries: []string{"fr"}}, []string{"the name is the same", "no country is the same: listed ru"}},
+		{"another country", watchlist.Subject{Name: "Viktor Zamoyskov", Countries: []string{"fr"}}, []string{"the name is the same", "no country is the same: listed Russia"}},
 		{"a person as a company", watchlist.Subject{Kind: names.Company, Name: "Viktor Zamoyskov"}, []string{"the name is the same", "listed as a person"}},
 		{"a company as a person", watchlist.Subject{Name: "golden-peregrine LTD"}, []string{"the name is the same", "listed as a company"}},
 		{
 			"all of it",
 			watchlist.Subject{Kind: names.Company, Name: "viktor zamoyskov", BirthDate: "1999", Countries: []string{"fr"}},
-			[]string{"the name is the same", "no country is the same: listed ru", "listed as a person"},
+			[]string{"the name is the same", "no country is the same: listed Russia", "listed as a person"},
 		},
 	} {
 		if tc.subject.Kind == "" {

@@ -135,9 +135,9 @@ func TestBirthDateAndCountryChangeTheScore(t *testing.T) {
 		{name, "1962-03-14", nil, times(0.93), "the birth date differs a little"},
 		{name, "1960-03-14", nil, times(0.93), "the birth date differs a little"},
 		{name, "1963-03-14", nil, times(0.8), "the birth date differs: 1963-03-14, listed 1961-03-14"},
-		{middle, "", []string{"fr", "RU"}, func(s float64) float64 { return s + (1-s)/5 }, "a country is the same: ru"},
-		{low, "", []string{"ru"}, same, "a country is the same: ru"},
-		{name, "", []string{"br"}, times(0.95), "no country is the same: listed ru"},
+		{middle, "", []string{"fr", "RU"}, func(s float64) float64 { return s + (1-s)/5 }, "a country is the same: Russia"},
+		{low, "", []string{"ru"}, same, "a country is the same: Russia"},
+		{name, "", []string{"br"}, times(0.95), "no country is the same: listed Russia"},
 	} {
 		alone := search(watchlist.Subject{Name: tc.name}).Score
 		got, want := search(watchlist.Subject{Name: tc.name, BirthDate: tc.birth, Countries: tc.countries}), tc.want(alone)

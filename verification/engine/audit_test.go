@@ -43,7 +43,7 @@ func useCases() map[string]string {
 		"JourneyLogo": customer, "AnswerJourney": customer, "CheckAnswer": customer, "Submit": customer,
 		"Queue": list, "Review": list, "QueueStats": list, "Deliveries": list, "Rejection": program, "EarlierRun": shown,
 		"Redeliver": program, "Workflows": program, "Workflow": program, "Versions": program, "Version": program,
-		"Authenticate": program, "UseSignInLink": program, "TenantName": program, "Searches": program, "SearchKeys": program, "RescreenPasses": program,
+		"Authenticate": program, "UseSignInLink": program, "TenantName": program, "Describer": program, "Searches": program, "SearchKeys": program, "RescreenPasses": program,
 		"Serve": host, "Serving": host, "Close": host, "Wake": host, "Leaves": host, "ForgetRuns": host, "Within": host, "On": host, "ReceiveCallback": host, "ReceiveReturn": customer, "OpenReturn": customer, "RecordHits": host,
 		"ApplyErasures": host, "NoteErasures": host, "RemoveDocuments": host, "PendingRedactions": host, "UnkeyedWorkflows": host, "RetentionDue": host, "RetentionPlan": program, "RetentionChanges": program, "NoteRetention": host, "RetentionNext": host, "KeptUntil": program,
 	}

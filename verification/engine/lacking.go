@@ -122,8 +122,9 @@ func (e *Engine) reportLeft(ctx context.Context, ref verification.RunRef, w rule
 // next step needs. A wake-up for the run is of no use here.
 func (e *Engine) Leaves(ref verification.RunRef) bool { return e.runner.Leaves(ref, e.now()) }
 
-// describer returns the description of a provider of a tenant; nothing of one that this host does not have.
-func (e *Engine) describer(t verification.TenantID) func(name string) verification.ProviderDescription {
+// Describer returns a function that describes a provider of a tenant; nothing of one that this host
+// does not have.
+func (e *Engine) Describer(t verification.TenantID) func(name string) verification.ProviderDescription {
 	return func(name string) verification.ProviderDescription {
 		p, _ := e.provider(t, name)
 		return workflow.Describe(p)

@@ -43,7 +43,7 @@ func (e *Engine) print(ctx context.Context, t verification.TenantID, id verifica
 	if err != nil {
 		return nil, err
 	}
-	describe := e.describer(t)
+	describe := e.Describer(t)
 	run := h.run
 	if !forFile {
 		run = report.WithoutVerdicts(run)

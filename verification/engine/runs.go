@@ -189,7 +189,7 @@ func (e *Engine) described(ctx context.Context, t verification.TenantID, id veri
 	if err != nil {
 		return History{}, err
 	}
-	describe := e.describer(t)
+	describe := e.Describer(t)
 	for i, c := range h.report.Cards {
 		n, _ := program.Node(c.NodeID)
 		h.report.Cards[i].DataSchema = workflow.MergeSchemas(

@@ -354,7 +354,7 @@ func (e *Engine) program(ctx context.Context, key programKey) (workflow.Program,
 			Cause: verification.Lacking(errors.New("this build does not know a part of version " + key.hash + " of workflow " + string(key.workflow))),
 		}
 	}
-	p, err := workflow.Restore(key.workflow, v, e.ports.Expressions, e.describer(key.tenant))
+	p, err := workflow.Restore(key.workflow, v, e.ports.Expressions, e.Describer(key.tenant))
 	if err != nil {
 		return workflow.Program{}, err
 	}

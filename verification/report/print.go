@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -147,6 +148,12 @@ func Of(
 			schemas, order = append(schemas, d.Map()), append(order, jsontext.Names(d, "properties")...)
 		}
 		c.DataSchema = workflow.MergeSchemas(schemas...)
+		if forFile {
+			c.Reason = words(c.Sentences, describe)
+			for j := range c.Visits {
+				c.Visits[j].Reason = words(c.Visits[j].Sentences, describe)
+			}
+		}
 		c.Data = jsontext.Ordered(c.Data, order)
 		for j := range c.Visits {
 			c.Visits[j].Data = jsontext.Ordered(c.Visits[j].Data, order)
@@ -162,6 +169,15 @@ func Of(
 		out.Documents = append(out.Documents, Document{Document: d, Label: labels[d.Field]})
 	}
 	return out
+}
+
+// words returns sentences in English as people read them, in the words of the providers.
+func words(all []rules.Sentence, describe func(name string) verification.ProviderDescription) string {
+	texts := make([]string, len(all))
+	for i, s := range all {
+		texts[i] = s.Worded(describe).Words()
+	}
+	return strings.Join(texts, " ")
 }
 
 func printedRound(d workflow.Definition, n workflow.Node, r rules.Round) Round {

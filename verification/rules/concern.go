@@ -57,6 +57,10 @@ type Concern struct {
 	Finding string `json:"finding,omitempty"`
 	// Score is the field score of the data, such as 0.41 or 41; nil for none.
 	Score *float64 `json:"score,omitempty"`
+	// Sources is how many sources of a group were asked, of which several have not confirmed, and Confirmed how many of them
+	// have: the concern is then about the group. Both are 0 for any other concern.
+	Sources   int `json:"sources,omitempty"`
+	Confirmed int `json:"confirmed,omitempty"`
 }
 
 // maxFinding is the maximum number of characters of a Finding.
@@ -75,6 +79,7 @@ func (r Run) concerns() []Concern {
 			all = append(all, c)
 		}
 	}
+	all = r.together(all)
 	for _, u := range r.Unscreened {
 		all = append(all, u.concern())
 	}
@@ -86,6 +91,38 @@ func (r Run) concerns() []Concern {
 	return slices.DeleteFunc(all, func(c Concern) bool {
 		return others && c.Kind == ConcernReview && c.Sentences[0].Text == ""
 	})
+}
+
+// together returns the concerns with one in place of several about sources of the same group that have not confirmed.
+func (r Run) together(all []Concern) (out []Concern) {
+	failed := map[verification.NodeID]int{}
+	member := func(c Concern) verification.NodeID {
+		if _, _, name := c.NodeID.Parts(); name == "" || c.Kind != ConcernFailed {
+			return ""
+		}
+		return groupOf(c.NodeID)
+	}
+	for _, c := range all {
+		failed[member(c)]++
+	}
+	for _, c := range all {
+		group := member(c)
+		g, ok := r.Group(group)
+		switch {
+		case group == "" || !ok || failed[group] < 2:
+			out = append(out, c)
+		case !slices.ContainsFunc(out, func(c Concern) bool { return c.NodeID == group }):
+			one := Concern{NodeID: group, Label: g.Label, Kind: ConcernFailed, Sentences: []Sentence{{Key: sentenceNotConfirmed}}}
+			for _, s := range r.called(g) {
+				one.Sources++
+				if a := g.answer(&r, s.Node); a == AnswerConfirmed || a == AnswerFlagged {
+					one.Confirmed++
+				}
+			}
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 // concern returns what a reviewer should look at in the step, and whether there is anything.
@@ -114,7 +151,7 @@ func (s Step) concern() (c Concern, yes bool) {
 		c.Kind = ConcernFailed
 		c.Finding, c.Score = findingOf(s.Data)
 		if len(c.Sentences) == 0 {
-			c.Sentences = []Sentence{{Key: s.failure()}}
+			c.Sentences = []Sentence{s.failure()}
 		}
 	}
 	return c, failed || s.flagged() && (s.Type != workflow.NodeReview || !s.finished())

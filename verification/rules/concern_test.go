@@ -52,7 +52,7 @@ func TestConcernsSayWhatIsWrong(t *testing.T) {
 			{NodeID: "face", Label: "face", Kind: rules.ConcernFailed, Finding: "too dark", Score: &score, Sentences: sentence("not_passed")},
 		}},
 		{"a source that gave no answer", check("pan", rules.ResultUnavailable{Data: verification.Data(`{"source_ok":false}`)}), []rules.Concern{
-			{NodeID: "pan", Label: "pan", Kind: rules.ConcernFailed, Sentences: sentence("source")},
+			{NodeID: "pan", Label: "pan", Kind: rules.ConcernFailed, Sentences: sentence("source.no_answer")},
 		}},
 		{"the best of two hits", check("screen", screened), []rules.Concern{
 			{NodeID: "screen", Label: "screen", Kind: rules.ConcernHit, Hit: &olga, MoreHits: 1, Sentences: sentence("hit")},

@@ -170,7 +170,7 @@ func (r *Run) reach(s Step) {
 			}
 			old.before = old.ListVersion()
 			old.Visits++
-			old.Label, old.Gone = s.Label, false
+			old.Label, old.Gone, old.provider = s.Label, false, s.provider
 			old.Status, old.Data, old.Screening, old.CompletedAt = StepRunning, nil, nil, time.Time{}
 			old.Confirms, old.noAnswer, old.found, old.cancelled, old.Rescreen, old.Screens = nil, "", nil, false, s.Rescreen, s.Screens
 			old.Reason, old.VisitedAt, old.reached, old.Dispatches = s.Reason, s.StartedAt, r.Seq, s.Dispatches

@@ -20,13 +20,13 @@ func (f Dispatched) fold(r *Run, at time.Time) {
 	})
 	if s := r.step(f.Node); s != nil && s.Visits == f.Visit {
 		r.withStep(f.Node, func(s *Step) {
-			s.Status, s.Dispatches, s.noAnswer, s.found, s.Screens = StepRunning, f.Dispatch, "", nil, s.Screens || f.Screens
+			s.Status, s.Dispatches, s.provider, s.noAnswer, s.found, s.Screens = StepRunning, f.Dispatch, f.Provider, "", nil, s.Screens || f.Screens
 		})
 		return
 	}
 	r.reach(Step{
 		Node: f.Node, Type: workflow.NodeCheck, Key: f.Key, Label: f.Label, StartedAt: at, Dispatches: f.Dispatch, Rescreen: f.Rescreen,
-		Screens: f.Screens || f.Rescreen != "", // which older histories have alone
+		Screens: f.Screens || f.Rescreen != "", provider: f.Provider, // which older histories have alone
 	})
 }
 

@@ -122,6 +122,37 @@ func TestMeasuresOfAHistory(t *testing.T) {
 				"transition consent:pan v3, dispatch_time 40:registry, checked pan:failed, hits pan, stopped pan v3, ended failed",
 		},
 		{
+			"a customer who comes back from a bank",
+			[]rules.Fact{
+				start, check("pan", 1),
+				rules.Redirected{Node: "pan"},
+				rules.ResultPending{Node: "pan"},
+				rules.ResultPending{Node: "pan"},
+				rules.Returned{Node: "pan"},
+				rules.ResultRecorded{Node: "pan"},
+				rules.Failed{Node: "pan"},
+			},
+			"started, transition :pan v3, dispatch_time 40:registry, checked pan:failed, stopped pan v3, ended failed",
+		},
+		{
+			"a customer who does not come back from a bank",
+			[]rules.Fact{start, check("pan", 1), rules.Redirected{Node: "pan"}, rules.ResultRecorded{Node: "pan"}, rules.Failed{Node: "pan"}},
+			"started, transition :pan v3, checked pan:failed, stopped pan v3, ended failed",
+		},
+		{
+			"a group that is met, and its source",
+			[]rules.Fact{
+				start,
+				rules.GroupBegan{Node: "address"},
+				rules.Dispatched{Node: "address.bureau", Key: "bureau", Provider: "registry", Dispatch: 1, Visit: 1},
+				rules.ResultRecorded{Node: "address.bureau", Passed: true},
+				rules.GroupDecided{Node: "address", Passed: true},
+				rules.Completed{Node: "done"},
+			},
+			"started, transition :address v3, dispatch_time 40:registry, checked address.bureau:passed, checked address:passed, " +
+				"transition address:done v3, ended completed, decided :",
+		},
+		{
 			"a check without a result",
 			[]rules.Fact{start, check("pan", 1), rules.DispatchFailed{Node: "pan"}, rules.ResultUnavailable{Node: "pan"}, rules.Failed{Node: "pan"}},
 			"started, transition :pan v3, dispatch_failed registry, stopped pan v3, ended failed",

@@ -59,8 +59,29 @@ func measuresAddUp(t flows.Tester, j *journey) {
 	}
 	equal(t, "the measured transitions", moves, rules.Transitions("", j.history))
 	facts, reasoned := map[string]int{}, 0
+	groups, away, lost := 0, map[verification.NodeID]bool{}, 0 // lost are the answers about customers who did not come back
 	for _, e := range j.history {
 		facts[e.Kind()]++
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are counted
+		case rules.Redirected:
+			away[f.Node] = true
+		case rules.Returned:
+			away[f.Node] = false
+		case rules.Dispatched:
+			away[f.Node] = false
+		case rules.ResultRecorded:
+			if away[f.Node] {
+				lost++
+			}
+		case rules.NoAnswer:
+			if away[f.Node] {
+				lost++
+			}
+		case rules.GroupDecided:
+			if g, _ := j.run.Group(f.Node); !g.Each {
+				groups++
+			}
+		}
 		if f, ok := e.Fact.(rules.VerdictRecorded); ok && f.Reason != "" {
 			reasoned++
 		}
@@ -76,12 +97,12 @@ func measuresAddUp(t flows.Tester, j *journey) {
 	}
 	for name, n := range map[store.MeasureName]int{
 		store.MeasureStarted:        facts["started"],
-		store.MeasureDispatchTime:   facts["result_recorded"] + facts["no_answer"],
+		store.MeasureDispatchTime:   facts["result_recorded"] + facts["no_answer"] - lost,
 		store.MeasureDispatchFailed: facts["dispatch_failed"],
 		store.MeasureVerdict:        facts["verdict_recorded"],
 		store.MeasureVerdictReason:  reasoned,
 		store.MeasureVerdictBy:      facts["verdict_recorded"],
-		store.MeasureChecked:        facts["result_recorded"],
+		store.MeasureChecked:        facts["result_recorded"] + groups,
 		store.MeasureDecided:        decided,
 		store.MeasureEnded:          facts["completed"] + facts["failed"] + facts["expired"] + facts["cancelled"],
 	} {

@@ -192,7 +192,8 @@ func makeReport(id verification.RunID, history []Event, now time.Time, decide fu
 			switch {
 			case n > 0:
 				last := ends[n-1]
-				s.Status, s.Data, s.found, s.CompletedAt, s.unavailable, ends = last.Status, last.Data, last.found, last.CompletedAt, last.unavailable, ends[:n-1]
+				s.Status, s.Data, s.found, s.CompletedAt, s.unavailable = last.Status, last.Data, last.found, last.CompletedAt, last.unavailable
+				s.noAnswer, s.provider, ends = last.noAnswer, last.provider, ends[:n-1]
 			case !s.flagged():
 				continue
 			}
@@ -295,26 +296,22 @@ func (r Run) cardStatus(s Step, d Decision) (status CardStatus, all []Sentence) 
 	case s.Gone:
 		return CardOK, []Sentence{{Key: sentenceGone}}
 	case s.Type == workflow.NodeCheck && s.Status == StepFailed:
-		return CardFailed, []Sentence{{Key: s.failure()}}
+		return CardFailed, []Sentence{s.failure()}
 	case s.Confirms != nil && !*s.Confirms:
 		return CardOK, []Sentence{{Key: sentenceNotConfirmed}}
 	}
 	return CardOK, all
 }
 
-// failure returns the key of the sentence that says why a check has failed.
-func (s Step) failure() string {
+// failure returns the sentence that says why a check has failed.
+func (s Step) failure() Sentence {
 	switch {
 	case s.cancelled:
-		return sentenceNotNeeded
-	case s.unavailable && s.noAnswer == verification.OutcomeNoCoverage:
-		return sentenceNoCoverage
-	case s.unavailable && s.noAnswer == verification.OutcomeInconclusive:
-		return sentenceInconclusive
+		return Sentence{Key: sentenceNotNeeded}
 	case s.unavailable:
-		return sentenceNoAnswer
+		return AnswerSentence(s.noAnswer, s.provider, nil)
 	}
-	return sentenceNotPassed
+	return AnswerSentence(verification.OutcomeFailed, s.provider, s.Data)
 }
 
 // shown returns the data of a step for a report, which shows the verdict of a review beside

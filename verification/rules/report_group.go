@@ -174,7 +174,7 @@ func (g Group) answer(r *Run, id verification.NodeID) MemberAnswer {
 	case !s.finished():
 		return AnswerOpen
 	case s.unavailable, s.cancelled:
-		return MemberAnswer(s.failure())
+		return MemberAnswer(s.failure().Key)
 	case s.Confirms != nil && !*s.Confirms, s.Confirms == nil && s.Status != StepPassed && s.Type != workflow.NodeCustomerInput:
 		return AnswerNotConfirmed
 	case s.leavesOpen():
@@ -187,6 +187,16 @@ func (g Group) answer(r *Run, id verification.NodeID) MemberAnswer {
 func (g ReportGroup) Count(a MemberAnswer) (n int) {
 	for _, m := range g.Members {
 		if m.Answer == a {
+			n++
+		}
+	}
+	return n
+}
+
+// Asked returns how many members, or elements, were called.
+func (g ReportGroup) Asked() (n int) {
+	for _, m := range g.Members {
+		if m.Called() {
 			n++
 		}
 	}

@@ -59,7 +59,7 @@ func TestReportDescribesTheWholeRun(t *testing.T) {
 			{NodeID: "review", Label: "Manual review", Reason: "The PAN did not pass."},
 		},
 		Concerns: []rules.Concern{
-			{NodeID: "pan", Label: "PAN", Kind: rules.ConcernFailed, Sentences: []rules.Sentence{{Key: "not_passed"}}},
+			{NodeID: "pan", Label: "PAN", Kind: rules.ConcernFailed, Sentences: []rules.Sentence{{Key: "not_passed", Provider: "registry"}}},
 			{NodeID: "details", Label: "Your details", Kind: rules.ConcernFlag, Sentences: []rules.Sentence{rules.CauseLocation.Sentence()}},
 		},
 		Decision: rules.DecisionApprove, Notes: "fine", ResolvedAt: minute(3).Add(time.Second),

@@ -117,6 +117,10 @@ func (s Step) sentences() (all []Sentence) {
 		switch {
 		case c.Cause == CauseReviewStep && s.Reason != "":
 			all = append(all, Sentence{Text: s.Reason})
+		case c.Cause == CauseSource && !c.earlier && s.unavailable:
+			why := s.failure()
+			why.Key = sourcePrefix + why.Key
+			all = append(all, why)
 		case c.earlier:
 			all = append(all, Sentence{Key: earlierPrefix + string(c.Cause)})
 		default:

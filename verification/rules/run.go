@@ -158,6 +158,7 @@ type Step struct {
 	// element, or has not called this member of it.
 	Gone bool
 
+	provider     string                    // the last one that was called
 	noAnswer     verification.CheckOutcome // on the last visit; empty unless the source could not tell
 	found        verification.Data         // what a source found that could not tell; nil for nothing
 	cancelled    bool                      // on the last visit: its answer was not needed

@@ -2,15 +2,25 @@
 
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/workflow"
+)
 
 // Sentence is a sentence of a flag or a card. A fixed one has a Key, by which it is
 // translated; any other has the Text of the workflow.
 type Sentence struct {
 	// Key is one of SentenceKeys: a Cause, "earlier." and a Cause for an earlier visit of the
-	// step, "unscreened." and an UnscreenedWhy, an ErrorCode, or a word such as "unfinished".
+	// step, "unscreened." and an UnscreenedWhy, "source." and why a source gave no answer, an ErrorCode, or a word such as
+	// "unfinished".
 	Key  string `json:"key,omitempty"`
 	Text string `json:"text,omitempty"`
+	// Provider is the provider whose answer the sentence is about, and Finding the stable word that the answer gives as its
+	// reason, such as too_young: the description of the provider may have words for both. Both may be empty.
+	Provider string `json:"provider,omitempty"`
+	Finding  string `json:"finding,omitempty"`
 }
 
 // The keys of sentences that are no cause.
@@ -30,6 +40,8 @@ const (
 	// earlierPrefix begins the key of a cause that holds for an earlier visit of a step, and
 	// not for the last one.
 	earlierPrefix = "earlier."
+	// sourcePrefix begins the key of CauseSource where no source gave an answer, and says why.
+	sourcePrefix = string(CauseSource) + "."
 )
 
 // SentenceKeys returns the keys of all fixed sentences of flags, cards and timelines.
@@ -45,6 +57,9 @@ func SentenceKeys() (keys []string) {
 	}
 	for _, why := range []UnscreenedWhy{unscreenedDecided, unscreenedCancelled, unscreenedTooLong, unscreenedEnded} {
 		keys = append(keys, unscreenedPrefix+string(why))
+	}
+	for _, why := range []string{sentenceNoAnswer, sentenceNoCoverage, sentenceInconclusive} {
+		keys = append(keys, sourcePrefix+why)
 	}
 	return append(keys, sentenceUnfinished, sentenceApproved, sentenceRejected, sentenceNoAnswer, sentenceNotPassed,
 		sentenceNotNeeded, sentenceNotConfirmed, sentenceNoCoverage, sentenceInconclusive,
@@ -70,6 +85,9 @@ func (s Sentence) String() string {
 	if earlier {
 		first, rest, _ := strings.Cut(Cause(cause).Sentence().String(), " ")
 		return "On an earlier visit, " + strings.ToLower(first) + " " + rest
+	}
+	if strings.HasPrefix(s.Key, sourcePrefix) {
+		return CauseSource.Sentence().String()
 	}
 	switch s.Key {
 	case string(CauseReviewStep):
@@ -130,6 +148,63 @@ func (s Sentence) String() string {
 		return "The run did not finish before its deadline."
 	}
 	return s.Text
+}
+
+// Words returns the sentence in English, as people read it in a report for the file.
+func (s Sentence) Words() string {
+	s.Key = strings.TrimPrefix(s.Key, sourcePrefix)
+	if s.Key == string(CauseDispatches) {
+		return "It took three or more requests to get an answer."
+	}
+	return s.String()
+}
+
+// AnswerSentence returns the sentence that says what became of a check that did not pass: a provider answered with the outcome
+// and the data or, for an empty outcome, gave no answer.
+func AnswerSentence(o verification.CheckOutcome, provider string, d verification.Data) Sentence {
+	s := Sentence{Key: sentenceNoAnswer, Provider: provider}
+	switch o {
+	case verification.OutcomeFailed:
+		s.Key = sentenceNotPassed
+		if finding, _ := findingOf(d); len(finding) <= maxCode && strings.Trim(finding, codeLetters) == "" {
+			s.Finding = finding
+		}
+	case verification.OutcomeNoCoverage:
+		s.Key = sentenceNoCoverage
+	case verification.OutcomeInconclusive:
+		s.Key = sentenceInconclusive
+	case verification.OutcomePassed, verification.OutcomePending, verification.OutcomeRedirect: // say nothing against it
+	}
+	return s
+}
+
+// A stable word, which is no text for people, has at most maxCode of these letters.
+const (
+	maxCode     = 40
+	codeLetters = "abcdefghijklmnopqrstuvwxyz0123456789_"
+)
+
+// Worded returns the sentence in the words of the provider whose answer it is about, if its description has words for it. A nil
+// describe knows no provider.
+func (s Sentence) Worded(describe func(provider string) verification.ProviderDescription) Sentence {
+	outcome := map[string]verification.CheckOutcome{
+		sentenceNotPassed: verification.OutcomeFailed, sentenceNoCoverage: verification.OutcomeNoCoverage,
+		sentenceInconclusive: verification.OutcomeInconclusive,
+	}[strings.TrimPrefix(s.Key, sourcePrefix)]
+	if s.Provider == "" || outcome == "" || describe == nil {
+		return s
+	}
+	d := describe(s.Provider)
+	text := shortened(d.Words[outcome], verification.MaxWords)
+	if s.Finding != "" {
+		if why := workflow.DataSchema(d.Data.Map()).Field("reason").Choice(s.Finding); why != s.Finding {
+			text = strings.TrimSpace(text + " " + why)
+		}
+	}
+	if text == "" {
+		return s
+	}
+	return Sentence{Text: text}
 }
 
 // english returns sentences in English, joined by spaces.

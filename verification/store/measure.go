@@ -63,7 +63,7 @@ const (
 	// MeasureVerdictBy counts verdicts by Decision and By. The names are personal data: they
 	// must not reach a log or a metric, and an engine keeps them from its observer.
 	MeasureVerdictBy MeasureName = "verdict_by"
-	// MeasureChecked counts the results of checks, at each visit, by Node and Passed.
+	// MeasureChecked counts the results of checks, and how groups of checks were decided, at each visit, by Node and Passed.
 	MeasureChecked MeasureName = "checked"
 	// MeasureHits counts the screenings, also of completed runs, that found hits, by
 	// Node. MeasureRunHits counts the runs, at their first such screening.
@@ -71,7 +71,8 @@ const (
 	MeasureRunHits MeasureName = "run_hits"
 	// MeasureDispatchFailed counts dispatches without a result, by Provider.
 	// MeasureDispatchTime counts dispatches with a result by Provider and Duration, from the
-	// dispatch to the result.
+	// dispatch to the result. Where the customer was led away, the Duration begins with the return of the customer, and a
+	// dispatch without a return is not counted.
 	MeasureDispatchFailed MeasureName = "dispatch_failed"
 	MeasureDispatchTime   MeasureName = "dispatch_time"
 )
@@ -132,12 +133,14 @@ func (m *measuring) measure(event int) {
 		m.version = f.Version
 		m.count(MeasureStarted, MeasureParts{})
 	case rules.ResultRecorded:
-		provider, since := m.dispatched(event, f.Node)
-		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(since), Provider: provider})
+		m.dispatchTime(event, f.Node)
 		m.check(event, f)
 	case rules.NoAnswer:
-		provider, since := m.dispatched(event, f.Node)
-		m.count(MeasureDispatchTime, MeasureParts{Duration: e.At.Sub(since), Provider: provider})
+		m.dispatchTime(event, f.Node)
+	case rules.GroupDecided:
+		if g, ok := m.runAt(event).Group(f.Node); ok && !g.Each {
+			m.count(MeasureChecked, MeasureParts{Node: f.Node.InDefinition(), Passed: f.Passed})
+		}
 	case rules.DispatchFailed:
 		provider, _ := m.dispatched(event, f.Node)
 		m.count(MeasureDispatchFailed, MeasureParts{Provider: provider})
@@ -162,18 +165,46 @@ func (m *measuring) measure(event int) {
 	}
 }
 
-// dispatched returns the provider that was last called for a step before an event, and when.
+// dispatchTime counts how long the result of an event took.
+func (m *measuring) dispatchTime(event int, step verification.NodeID) {
+	if provider, since := m.dispatched(event, step); !since.IsZero() {
+		m.count(MeasureDispatchTime, MeasureParts{Duration: m.events[event].At.Sub(since), Provider: provider})
+	}
+}
+
+// dispatched returns the provider that was last called for a step before an event, and since when its answer was awaited: zero if
+// the customer was led away and has not come back.
 func (m *measuring) dispatched(event int, step verification.NodeID) (provider string, since time.Time) {
+	away := false
 	for _, e := range slices.Backward(m.events[:event]) {
-		if f, ok := e.Fact.(rules.Dispatched); ok && f.Node == step {
-			return f.Provider, e.At
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these say whom the answer is awaited from
+		case rules.Returned:
+			if f.Node == step && since.IsZero() && !away {
+				since = e.At
+			}
+		case rules.Redirected:
+			away = away || f.Node == step && since.IsZero()
+		case rules.Dispatched:
+			switch {
+			case f.Node == step && !away && since.IsZero():
+				return f.Provider, e.At
+			case f.Node == step:
+				return f.Provider, since
+			}
 		}
 	}
 	w, waits := m.before.WaitAt(step)
 	if !waits {
 		w = m.before.Wait()
 	}
-	return w.Provider, w.DispatchedAt
+	switch {
+	case away || !since.IsZero():
+	case w.Returned:
+		since = w.Since
+	case !w.Away():
+		since = w.DispatchedAt
+	}
+	return w.Provider, since
 }
 
 // runAt returns the run before an event, or after all of them.

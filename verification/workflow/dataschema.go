@@ -134,8 +134,11 @@ func (s DataSchema) Scale() (scale Scale, ok bool) {
 	return scale, ok
 }
 
-// Choice returns the title of a value that is one of some choices, or else the value.
+// Choice returns the title of a value that is one of some choices, or the words for a value that is a code, or else the value.
 func (s DataSchema) Choice(value string) string {
+	if text := s.sub("x-words").text(value); text != "" {
+		return text
+	}
 	choices, _ := s["oneOf"].([]any)
 	for _, c := range choices {
 		if c, _ := c.(map[string]any); c["const"] == value {

@@ -250,10 +250,12 @@ func (c *compiler) expression(path, text, kind string) (eval value, reads []stri
 func (c *compiler) describe(d config, p *compiled) verification.ProviderDescription {
 	described := verification.ProviderDescription{
 		Summary: cmp.Or(d.Summary, "Calls "+transport.Origin(d.BaseURL)+"."), With: c.with, Screens: d.Screens,
+		Words: c.words("response", d.Response),
 	}
 	responses := []responseConfig{d.Response}
 	if d.Poll != nil && d.Poll.Response != nil {
 		responses = append(responses, *d.Poll.Response)
+		maps.Copy(described.Words, c.words("poll.response", *d.Poll.Response))
 	}
 	properties, required := map[string]any{}, []any{}
 	for _, r := range responses {

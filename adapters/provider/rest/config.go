@@ -72,14 +72,16 @@ type (
 	responseConfig struct {
 		Redirect     string                `json:"redirect"`
 		Pending      string                `json:"pending"`
-		NoCoverage   string                `json:"no_coverage"`
-		Inconclusive string                `json:"inconclusive"`
+		NoCoverage   wordedConfig          `json:"no_coverage"`
+		Inconclusive wordedConfig          `json:"inconclusive"`
 		Passed       string                `json:"passed"`
-		Failed       string                `json:"failed"`
+		Failed       wordedConfig          `json:"failed"`
 		Handle       string                `json:"handle"`
 		Data         map[string]dataConfig `json:"data"`
 	}
-	dataConfig struct {
+	// wordedConfig is a condition, or {when: ..., text: ...} with what people read where it holds.
+	wordedConfig struct{ When, Text string }
+	dataConfig   struct {
 		Value    string          `json:"value"`
 		Type     string          `json:"type"`
 		Label    string          `json:"label"`
@@ -113,6 +115,15 @@ func (p *partConfig) UnmarshalJSON(raw []byte) error {
 	err := json.Unmarshal(raw, &object)
 	p.Document = object.Document
 	return err
+}
+
+// UnmarshalJSON decodes a condition with or without a text.
+func (c *wordedConfig) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(raw, []byte{'"'}) {
+		return json.Unmarshal(raw, &c.When)
+	}
+	type object wordedConfig
+	return json.Unmarshal(raw, (*object)(c))
 }
 
 // decode decodes a declaration. The schema of the file has checked its form.

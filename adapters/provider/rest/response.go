@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/verifyd/verifyd/verification"
 )
@@ -47,10 +49,10 @@ func (c *compiler) response(at string, r responseConfig) *response {
 		text    string
 	}{
 		{verification.OutcomePending, r.Pending},
-		{verification.OutcomeNoCoverage, r.NoCoverage},
-		{verification.OutcomeInconclusive, r.Inconclusive},
+		{verification.OutcomeNoCoverage, r.NoCoverage.When},
+		{verification.OutcomeInconclusive, r.Inconclusive.When},
 		{verification.OutcomePassed, r.Passed},
-		{verification.OutcomeFailed, r.Failed},
+		{verification.OutcomeFailed, r.Failed.When},
 	} {
 		name := joined(at, string(one.outcome))
 		if holds, reads := c.expression(name, one.text, "boolean"); holds != nil {
@@ -58,7 +60,7 @@ func (c *compiler) response(at string, r responseConfig) *response {
 			compiled.conditions = append(compiled.conditions, condition{name, one.outcome, holds, byStatus})
 		}
 	}
-	if r.Passed == "" && r.Failed == "" && r.Pending == "" && r.Redirect == "" {
+	if r.Passed == "" && r.Failed.When == "" && r.Pending == "" && r.Redirect == "" {
 		c.problem(at, "must have a condition: pending, passed or failed")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Data)) {
@@ -74,6 +76,25 @@ func (c *compiler) response(at string, r responseConfig) *response {
 		compiled.data = append(compiled.data, dataField{name, f.Type, f.Optional, value})
 	}
 	return compiled
+}
+
+// words returns what people read for the outcomes of a response.
+func (c *compiler) words(at string, r responseConfig) map[verification.CheckOutcome]string {
+	words := map[verification.CheckOutcome]string{}
+	for outcome, one := range map[verification.CheckOutcome]wordedConfig{
+		verification.OutcomeNoCoverage: r.NoCoverage, verification.OutcomeInconclusive: r.Inconclusive, verification.OutcomeFailed: r.Failed,
+	} {
+		switch name := joined(at, string(outcome), "text"); {
+		case one.Text == "":
+			continue
+		case strings.TrimSpace(one.Text) == "" || strings.ContainsFunc(one.Text, unicode.IsControl):
+			c.problem(name, "must be one line of text")
+		case utf8.RuneCountInString(one.Text) > verification.MaxWords:
+			c.problem(name, fmt.Sprintf("must have at most %d characters", verification.MaxWords))
+		}
+		words[outcome] = one.Text
+	}
+	return words
 }
 
 func (f dataConfig) schema() map[string]any {

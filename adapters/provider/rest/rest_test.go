@@ -550,7 +550,7 @@ func TestCallsAreSpacedByTheRate(t *testing.T) {
 func TestAProviderDescribesItself(t *testing.T) {
 	v := start(t)
 	p, ok := v.provider(map[string]any{
-		"summary": "Checks a PAN.", "screens": true,
+		"summary": "Checks a PAN.", "screens": true, "response.failed": map[string]any{"when": "response.body.status == 'no'", "text": "The PAN does not exist."},
 		"with": map[string]any{"type": "object", "properties": map[string]any{"scenario": map[string]any{}, "number": map[string]any{"type": "string"}}},
 	}).(verification.Describer)
 	if !ok {
@@ -558,7 +558,8 @@ func TestAProviderDescribesItself(t *testing.T) {
 	}
 	want := verification.ProviderDescription{
 		Summary: "Checks a PAN.", Screens: true,
-		With: verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
+		Words: map[verification.CheckOutcome]string{verification.OutcomeFailed: "The PAN does not exist."},
+		With:  verification.Data(`{"properties":{"number":{"type":"string"},"scenario":{}},"type":"object"}`),
 		Data: verification.Data(`{"additionalProperties":false,"properties":{"name_match":{"title":"Match","type":"number","x-scale":{"fails_below":0.5,"from":0,"passes_from":0.7,"to":1},"x-unit":"of 1"},` +
 			`"registered":{"type":"string"}},"required":["name_match"],"type":"object"}`),
 	}

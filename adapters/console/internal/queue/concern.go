@@ -5,6 +5,7 @@ package queue
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -69,14 +70,22 @@ func ConcernOf(s shell.Session, c rules.Concern) Concern {
 		}
 	case rules.ConcernFailed:
 		v.Badge = &web.Badge{Tone: web.Warning, Text: c.Label}
+		if c.Sources > 0 {
+			v.Text = s.Count("group.sources", c.Sources, c.Confirmed)
+			break
+		}
+		worded := slices.ContainsFunc(c.Sentences, func(one rules.Sentence) bool { return one.Worded(s.Describe).Key != one.Key })
 		var found []string
-		if c.Finding != "" {
+		if c.Finding != "" && !worded {
 			found = append(found, capital(labels.InWords(c.Finding)))
 		}
-		if c.Score != nil {
+		if c.Score != nil && *c.Score != 0 {
 			found = append(found, s.Say("concern.score", strconv.FormatFloat(*c.Score, 'f', -1, 64)))
 		}
-		if len(found) > 0 {
+		switch {
+		case worded && len(found) > 0:
+			v.Text += " " + found[0]
+		case len(found) > 0:
 			v.Text = strings.Join(found, ", ")
 		}
 	case rules.ConcernUnscreened:

@@ -67,9 +67,9 @@ func withoutHits(all []rules.Sentence) []rules.Sentence {
 	})
 }
 
-// withoutBadge leaves out the sentence that says what the badge of a failed check does.
-func withoutBadge(all []rules.Sentence) []rules.Sentence {
-	return slices.DeleteFunc(slices.Clone(all), func(one rules.Sentence) bool { return one.Key == "not_passed" })
+// withoutBadge leaves out the sentence that says what the badge of a failed check does, unless the provider has words for it.
+func withoutBadge(s shell.Session, all []rules.Sentence) []rules.Sentence {
+	return slices.DeleteFunc(slices.Clone(all), func(one rules.Sentence) bool { return one.Worded(s.Describe).Key == "not_passed" })
 }
 
 // cardData is what a step recorded on one visit.
@@ -115,7 +115,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 	for _, card := range rec.Report.Cards {
 		v := cardView{
 			Node: card.NodeID, Label: card.Label, Type: s.Say("type." + string(card.Type)), Badge: cardBadge(s, card.Status),
-			Reason: s.Sentences(withoutBadge(card.Sentences)), At: s.At(card.StartedAt),
+			Reason: s.Sentences(withoutBadge(s, card.Sentences)), At: s.At(card.StartedAt),
 		}
 		if card.Gone && card.Status == rules.CardOK {
 			v.Badge = web.Badge{Text: s.Say("card.earlier")}
@@ -182,7 +182,7 @@ func (p *Pages) cards(s shell.Session, rec desk.RunRecord) (all []cardView) {
 // dataOf returns what a step recorded on one visit, and what a source found then that could not tell.
 func (p *Pages) dataOf(s shell.Session, rec desk.RunRecord, card rules.Card, data, found verification.Data) (v cardData) {
 	n, _ := rec.Definition.Node(card.NodeID)
-	form, hidden := n.Fields, map[string]bool{}
+	form, hidden := n.Fields, map[string]bool{"source_ok": true, "analysis_ok": true, "no_answer": true} // the sentences say it
 	show := func(place string, f workflow.InputField, value any) {
 		if d, ok := documentOf(value, rec.Documents); ok && f.Upload() {
 			hidden[place], hidden["documents"] = true, true

@@ -85,12 +85,9 @@ func partOf(s shell.Session, section report.Section, in *rules.ReportGroup, view
 		v.Title = s.Say("group.title", shell.Isolate(g.Label), len(g.Members))
 		v.Text = s.Count("group.each", len(g.Members))
 	case g.Need == workflow.NeedAll:
-		v.Text = s.Say("group.need.all")
+		v.Text = s.Count("group.sources", g.Asked(), g.Count(rules.AnswerConfirmed)) + s.Say("group.need.all")
 	default:
-		v.Text = s.Count("group.need", len(g.Members), int(g.Need))
-	}
-	if g.Order == workflow.OrderOneByOne {
-		v.Text += " " + s.Say("group.one_by_one")
+		v.Text = s.Count("group.sources", g.Asked(), g.Count(rules.AnswerConfirmed)) + s.Count("group.need", int(g.Need))
 	}
 	shown := map[verification.NodeID]bool{}
 	for _, under := range section.Under {
@@ -138,17 +135,17 @@ func decided(s shell.Session, g rules.ReportGroup) string {
 		return ""
 	}
 	confirmed, flagged, at := g.Count(rules.AnswerConfirmed), g.Count(rules.AnswerFlagged), s.At(g.DecidedAt).Text
-	key := "group.decided"
 	switch {
 	case g.Type == workflow.NodeCustomerInput:
 		return s.Count("group.answered", confirmed+flagged, at)
-	case g.Each:
-		key = "group.passed"
+	case !g.Each && flagged > 0:
+		return s.Say("group.decided.flagged", at, flagged)
+	case !g.Each:
+		return s.Say("group.decided", at)
+	case flagged > 0:
+		return s.Count("group.passed.flagged", confirmed, at, flagged)
 	}
-	if flagged > 0 {
-		return s.Count(key+".flagged", confirmed, at, flagged)
-	}
-	return s.Count(key, confirmed, at)
+	return s.Count("group.passed", confirmed, at)
 }
 
 func groupBadge(s shell.Session, g rules.ReportGroup) web.Badge {

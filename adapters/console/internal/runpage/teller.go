@@ -25,6 +25,7 @@ type teller struct {
 
 	steps    map[verification.NodeID]rules.Step // of the whole history, with the labels so far
 	visits   map[verification.NodeID]int        // so far
+	asked    map[verification.NodeID]string     // the provider that was called last
 	hits     map[verification.ClearedHit]string // the names of the entries found so far
 	branches []branchView
 	told     int            // events
@@ -111,6 +112,10 @@ func (t *teller) cleared(all []rules.Clearance, l timelineLine) timelineLine {
 func (t *teller) result(f rules.ResultRecorded) timelineLine {
 	flags := t.flags(f.Node, f.Data, f.Screening)
 	l := t.step(f.Node, web.Bad, "not_passed")
+	no := rules.AnswerSentence(verification.OutcomeFailed, t.asked[f.Node], f.Data)
+	if said := no.Worded(t.Describe); said.Key == "" {
+		l = l.noting(shell.Isolate(said.Text))
+	}
 	if f.Passed {
 		l = t.step(f.Node, web.Good, "passed")
 		if len(rules.CausesIn(f.Data, f.Screening)) > 0 {

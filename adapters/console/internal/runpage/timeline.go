@@ -39,7 +39,7 @@ type branchView struct {
 func timelineOf(s shell.Session, rec desk.RunRecord) (lines []timelineLine, branches []branchView) {
 	t := teller{
 		Session: s, rec: rec, steps: map[verification.NodeID]rules.Step{}, visits: map[verification.NodeID]int{},
-		hits: map[verification.ClearedHit]string{},
+		hits: map[verification.ClearedHit]string{}, asked: map[verification.NodeID]string{},
 	}
 	run := rules.Fold("", rec.History)
 	for _, g := range run.Groups {
@@ -96,6 +96,7 @@ func (t *teller) line(e rules.Event) timelineLine {
 		return t.run(web.Neutral, "started", shell.Isolate(f.WorkflowName), f.Version)
 	case rules.Dispatched:
 		t.relabel(f.Node, f.Label)
+		t.asked[f.Node] = f.Provider
 		if f.Visit > t.visits[f.Node] {
 			return t.arrived(f.Node, t.step(f.Node, web.Neutral, "dispatched", shell.Isolate(f.Provider)))
 		}
@@ -154,7 +155,7 @@ func (t *teller) line(e rules.Event) timelineLine {
 	case rules.GroupDecided:
 		return t.decided(f, e.At)
 	case rules.NoAnswer:
-		return t.step(f.Node, web.Warning, "cannot_tell").saying(t.Sentences([]rules.Sentence{{Key: string(f.Outcome)}}))
+		return t.step(f.Node, web.Warning, "cannot_tell").saying(t.Sentences([]rules.Sentence{rules.AnswerSentence(f.Outcome, t.asked[f.Node], nil)}))
 	case rules.AskedAgain:
 		l := t.step(f.Node, web.Warning, "asked_again_by_workflow")
 		if f.By != "" {

@@ -28,10 +28,11 @@ func (s Session) Count(key string, n int, args ...any) string {
 }
 
 // Sentences returns sentences in the language of the reader, joined by spaces. What the
-// workflow says in place of a fixed sentence stays as it is.
+// workflow or a provider says in place of a fixed sentence stays as it is.
 func (s Session) Sentences(all []rules.Sentence) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
+		one = one.Worded(s.Describe)
 		if texts[i] = one.Text; one.Key != "" {
 			texts[i] = s.Say("sentence." + one.Key)
 		}

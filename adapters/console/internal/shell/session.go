@@ -24,6 +24,8 @@ type Session struct {
 	Base       string             // the path of the console
 	Path       string             // of the request, below Base
 	Log        *slog.Logger       // with the id of the request
+	// Describe describes the providers of the tenant; nil for a visitor.
+	Describe func(provider string) verification.ProviderDescription
 
 	flash string // the cookie of Done
 }
