@@ -37,8 +37,8 @@ const signIn = "https://login.bank.example/sign-in?id=1"
 
 func away(t flows.Tester) *journey { t.Helper(); return begin(t, atBank(), "").leads(signIn, "ticket") }
 
-// The time of a call that led its customer away is that from the dispatch to the result, however often he came back.
-func TestTheTimeOfACallCountsTheTimeAway(t *testing.T) {
+// The time of a call that led its customer away begins when the customer was last here.
+func TestTheTimeOfACallLeavesOutTheTimeAway(t *testing.T) {
 	j := away(t).after(time.Minute)
 	j.do(rules.RecordReturn{WaitNumber: j.run.Wait().Number, Digest: "1f"}).after(time.Minute).do(rules.OpenJourney{}).after(time.Second).pass()
 	equal(t, "the measures of the commits", j.measured, measures(j.history))

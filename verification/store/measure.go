@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -71,7 +72,7 @@ const (
 	MeasureRunHits MeasureName = "run_hits"
 	// MeasureDispatchFailed counts dispatches without a result, by Provider.
 	// MeasureDispatchTime counts dispatches with a result by Provider and Duration, from the
-	// dispatch to the result. Where the customer was led away, the Duration begins with the return of the customer, and a
+	// dispatch to the result. Where the customer was led away, the Duration begins when the customer was last here, and a
 	// dispatch without a return is not counted.
 	MeasureDispatchFailed MeasureName = "dispatch_failed"
 	MeasureDispatchTime   MeasureName = "dispatch_time"
@@ -175,12 +176,16 @@ func (m *measuring) dispatchTime(event int, step verification.NodeID) {
 // dispatched returns the provider that was last called for a step before an event, and since when its answer was awaited: zero if
 // the customer was led away and has not come back.
 func (m *measuring) dispatched(event int, step verification.NodeID) (provider string, since time.Time) {
-	away := false
+	away, opened := false, time.Time{} // opened is when the customer last opened the page
 	for _, e := range slices.Backward(m.events[:event]) {
 		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these say whom the answer is awaited from
 		case rules.Returned:
 			if f.Node == step && since.IsZero() && !away {
-				since = e.At
+				since = cmp.Or(opened, e.At)
+			}
+		case rules.JourneyOpened:
+			if f.Node == step && since.IsZero() && !away {
+				opened = cmp.Or(opened, e.At)
 			}
 		case rules.Redirected:
 			away = away || f.Node == step && since.IsZero()
@@ -200,7 +205,7 @@ func (m *measuring) dispatched(event int, step verification.NodeID) (provider st
 	switch {
 	case away || !since.IsZero():
 	case w.Returned:
-		since = w.Since
+		since = cmp.Or(opened, w.Since)
 	case !w.Away():
 		since = w.DispatchedAt
 	}

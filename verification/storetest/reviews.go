@@ -157,6 +157,16 @@ func reviewIsListed(t *trial) {
 		ID: oddText, Name: oddText, Alias: oddText, Score: 0.993, BirthDates: []string{"1961"}, Countries: []string{"ru"},
 		Topics: []string{oddText}, Reasons: []string{oddText}, Digest: "ab",
 	}
+	h = h.then(tick,
+		rules.Dispatched{Node: "plain", Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
+		rules.ResultRecorded{Node: "plain", Data: verification.Data(`{"reason":"not_found"}`)},
+		rules.GroupBegan{Node: "address", Type: workflow.NodeChecks, Label: oddText, Visit: 1})
+	for _, member := range []verification.NodeID{"address.a", "address.b", "address.c"} {
+		confirms := member == "address.c"
+		h = h.then(tick,
+			rules.Dispatched{Node: member, Key: "k", Label: oddText, Provider: "sandbox", Dispatch: 1, Visit: 1},
+			rules.ResultRecorded{Node: member, Passed: confirms, Confirms: &confirms})
+	}
 	for n := range 7 { // more concerns than a review shows
 		node := verification.NodeID(fmt.Sprintf("check_%d", n))
 		h = h.then(tick,
