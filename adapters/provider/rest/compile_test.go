@@ -50,6 +50,8 @@ func TestEveryProblemOfADeclarationNamesItsField(t *testing.T) {
 		"path":        {map[string]any{"request.path": "v1?x=1"}, []string{"request.path: must begin with / and have no ? or #: put parameters into query"}},
 		"two auths":   {map[string]any{"auth.basic": map[string]any{"username": "a", "password": "b"}}, []string{"auth: must have only one of bearer, basic, header and oauth2"}},
 		"two bodies":  {map[string]any{"request.form": map[string]any{}}, []string{"request: must have only one of json, form and multipart"}},
+		"two lines":   {map[string]any{"response.failed": map[string]any{"when": "true", "text": "No.\nNo."}}, []string{"response.failed.text: must be one line of text"}},
+		"long words":  {map[string]any{"response.failed": map[string]any{"when": "true", "text": strings.Repeat("a", 201)}}, []string{"response.failed.text: must have at most 200 characters"}},
 		"GET body":    {map[string]any{"request.method": "GET"}, []string{"request.json: a GET request has no body"}},
 		"header":      {map[string]any{"request.headers": map[string]any{"Host": "x"}}, []string{"request.headers.Host: the header Host cannot be set"}},
 		"header name": {map[string]any{"request.headers": map[string]any{"a b": "x"}}, []string{"request.headers.a b: must be the name of a header"}},
