@@ -1,5 +1,4 @@
-// Findings: what an auditor asks first of a run. How many hits on which lists, and who decided them; what was not screened; what
-// the customer was asked again; the elements by check.
+// Findings: hits and who decided them, what was not screened, what was asked again, and the elements by check.
 
 package pdf
 
