@@ -62,7 +62,7 @@ func measuresAddUp(t flows.Tester, j *journey) {
 	groups, away, lost := 0, map[verification.NodeID]bool{}, 0 // lost are the answers about customers who did not come back
 	for _, e := range j.history {
 		facts[e.Kind()]++
-		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these are counted
+		switch f := e.Fact.(type) {
 		case rules.Redirected:
 			away[f.Node] = true
 		case rules.Returned:
