@@ -20,6 +20,7 @@ import (
 	"github.com/verifyd/verifyd/verification"
 	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/rules"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // work makes runs on several days: most are completed, some wait for a reviewer or get
@@ -217,4 +218,34 @@ func TestTheTableOfAChartOpensWithoutAMouse(t *testing.T) {
 			inspect(t, tab, "numbers-table")
 		}
 	}
+}
+
+// Due times that were kept, rounds, and runs that were not screened in full are numbers of their own.
+func TestTheNumbersCountDueTimesRoundsAndUnscreenedRuns(t *testing.T) {
+	d := serve(t, func(p *engine.Ports, _ *engine.Options) {
+		p.Providers["lists"], p.Providers["identity"] = list{}, refuses("Kabir Bose")
+	})
+	w := waiting("Limit", "Look.")
+	w.ReviewDueMinutes = 60
+	due := d.Apply(w)
+	for i, after := range []time.Duration{time.Minute, 30 * time.Minute, 2 * time.Hour} {
+		run := d.begin(due, fmt.Sprint("case-", i))
+		d.Advance(after)
+		d.GiveVerdict(run, rules.DecisionApprove)
+	}
+	asked := d.begin(d.Apply(workflow.Definition{
+		Workflow: "name", Name: "Name", Start: "details", Nodes: map[verification.NodeID]workflow.Node{
+			"details": {Type: workflow.NodeCustomerInput, Next: "look", Fields: workflow.InputFields{{Name: "name", Type: workflow.FieldText, Label: "Full name"}}},
+			"look":    {Type: workflow.NodeReview, Next: "done"}, "done": {Type: workflow.NodeEnd},
+		},
+	}), "case-asked")
+	for range 2 {
+		d.Submit(asked, "details_submitted", map[string]any{"name": "Asha Rao"})
+		d.AskAgain(asked, rules.AskAgain{Reasons: []string{"other"}, By: "asha", Identity: "asha"})
+	}
+	d.GiveVerdict(d.own("BIZ-1", [2]string{"Kabir Bose", "1970-04-01"}), rules.DecisionApprove)
+	d.GiveVerdict(d.own("BIZ-2", [2]string{"Asha Rao", "1970-04-01"}), rules.DecisionApprove)
+	page := d.as(reviewer(verification.RoleViewer)).get("/numbers")
+	wants(t, page, http.StatusOK, "<b>2</b> <span>verdicts in time</span> <span class=\"share\">66.7% of those with a due time</span>",
+		"<b>2</b> <span>times a customer was asked again</span>", "<b>1</b> <span>completed runs not screened in full</span>")
 }

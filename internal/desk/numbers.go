@@ -48,7 +48,12 @@ type Numbers struct {
 	Checks []CheckNumbers
 	// RunsWithHits counts the runs whose first hits were found on these days.
 	RunsWithHits int
-	Providers    []ProviderNumbers // by name
+	// DueKept are the verdicts in time, of Due on runs with a due time.
+	Due, DueKept int
+	Rounds       int // how often a customer was asked again
+	// Unscreened counts the completed runs in which a check that screens was not called.
+	Unscreened int
+	Providers  []ProviderNumbers // by name
 	Queue        QueueNumbers
 }
 
@@ -125,6 +130,7 @@ func (d *Desk) Numbers(ctx context.Context, t verification.TenantID, q NumbersQu
 		},
 		Totals: []store.MeasureName{
 			store.MeasureVerdictReason, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits,
+			store.MeasureDue, store.MeasureRounds, store.MeasureUnscreened,
 			store.MeasureDispatchFailed, store.MeasureDispatchTime,
 		},
 	}
@@ -150,7 +156,13 @@ func (d *Desk) Numbers(ctx context.Context, t verification.TenantID, q NumbersQu
 		TimeToVerdict: timeToVerdict(found, 0, int(q.Last-q.First)+1),
 		Reasons:       reasonNumbers(current, found), Reviewers: reviewerNumbers(found),
 		Checks: checkNumbers(current, found), RunsWithHits: found.total(store.MeasureRunHits),
+		Due: found.total(store.MeasureDue), Rounds: found.total(store.MeasureRounds), Unscreened: found.total(store.MeasureUnscreened),
 		Providers: providerNumbers(found),
+	}
+	for _, m := range found[store.MeasureDue] {
+		if m.Parts().Passed {
+			n.DueKept += sum(m.Counts)
+		}
 	}
 	if q.Workflow != "" {
 		if n.Steps, err = d.stepNumbers(ctx, t, q.Workflow, current, found); err != nil {

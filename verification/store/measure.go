@@ -3,8 +3,6 @@
 package store
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/verifyd/verifyd/verification"
@@ -59,6 +57,12 @@ const (
 	// runs needed by Duration, see rules.Review.From.
 	MeasureVerdict     MeasureName = "verdict"
 	MeasureVerdictTime MeasureName = "verdict_time"
+	// MeasureDue counts the verdicts on runs with a due time, by Passed: whether they were given in time.
+	MeasureDue MeasureName = "due"
+	// MeasureRounds counts how often a customer was asked again, and MeasureUnscreened the completed runs in which a check
+	// that screens was not called.
+	MeasureRounds     MeasureName = "rounds"
+	MeasureUnscreened MeasureName = "unscreened"
 	// MeasureVerdictReason counts the rejections with a reason, by Reason.
 	MeasureVerdictReason MeasureName = "verdict_reason"
 	// MeasureVerdictBy counts verdicts by Decision and By. The names are personal data: they
@@ -147,6 +151,8 @@ func (m *measuring) measure(event int) {
 		m.count(MeasureDispatchFailed, MeasureParts{Provider: provider})
 	case rules.HitsFound:
 		m.hits(event, f.Node)
+	case rules.AskedAgain:
+		m.count(MeasureRounds, MeasureParts{})
 	case rules.VerdictRecorded:
 		m.verdict(event, f)
 	case rules.Completed:
@@ -154,8 +160,12 @@ func (m *measuring) measure(event int) {
 		if len(f.Lacking) > 0 {
 			m.count(MeasureIncomplete, MeasureParts{Node: f.Node})
 		}
-		if d := m.runAt(event + 1).Decision(); d != rules.DecisionReview {
+		run := m.runAt(event + 1)
+		if d := run.Decision(); d != rules.DecisionReview {
 			m.count(MeasureDecided, MeasureParts{Decision: d, Outcome: f.Outcome})
+		}
+		if len(run.Unscreened) > 0 {
+			m.count(MeasureUnscreened, MeasureParts{})
 		}
 	case rules.Failed:
 		m.stop(rules.StatusFailed)
@@ -164,52 +174,6 @@ func (m *measuring) measure(event int) {
 	case rules.Cancelled:
 		m.stop(rules.StatusCancelled)
 	}
-}
-
-// dispatchTime counts how long the result of an event took.
-func (m *measuring) dispatchTime(event int, step verification.NodeID) {
-	if provider, since := m.dispatched(event, step); !since.IsZero() {
-		m.count(MeasureDispatchTime, MeasureParts{Duration: m.events[event].At.Sub(since), Provider: provider})
-	}
-}
-
-// dispatched returns the provider that was last called for a step before an event, and since when its answer was awaited: zero if
-// the customer was led away and has not come back.
-func (m *measuring) dispatched(event int, step verification.NodeID) (provider string, since time.Time) {
-	away, opened := false, time.Time{} // opened is when the customer last opened the page
-	for _, e := range slices.Backward(m.events[:event]) {
-		switch f := e.Fact.(type) { //nolint:gochecksumtype // only these say whom the answer is awaited from
-		case rules.Returned:
-			if f.Node == step && since.IsZero() && !away {
-				since = cmp.Or(opened, e.At)
-			}
-		case rules.JourneyOpened:
-			if f.Node == step && since.IsZero() && !away {
-				opened = cmp.Or(opened, e.At)
-			}
-		case rules.Redirected:
-			away = away || f.Node == step && since.IsZero()
-		case rules.Dispatched:
-			switch {
-			case f.Node == step && !away && since.IsZero():
-				return f.Provider, e.At
-			case f.Node == step:
-				return f.Provider, since
-			}
-		}
-	}
-	w, waits := m.before.WaitAt(step)
-	if !waits {
-		w = m.before.Wait()
-	}
-	switch {
-	case away || !since.IsZero():
-	case w.Returned:
-		since = cmp.Or(opened, w.Since)
-	case !w.Away():
-		since = w.DispatchedAt
-	}
-	return w.Provider, since
 }
 
 // runAt returns the run before an event, or after all of them.
@@ -248,6 +212,9 @@ func (m *measuring) verdict(event int, f rules.VerdictRecorded) {
 		return
 	}
 	m.count(MeasureVerdictTime, MeasureParts{Duration: m.events[event].At.Sub(review.From())})
+	if !review.DueAt.IsZero() {
+		m.count(MeasureDue, MeasureParts{Passed: !review.Overdue(m.events[event].At)})
+	}
 	if run.Ended == rules.StatusCompleted { // else it is decided when it is completed
 		m.count(MeasureDecided, MeasureParts{Decision: f.Decision})
 	}

@@ -43,7 +43,9 @@ type MeasureParts struct {
 // key returns the key of a measure. Node ids have no ":".
 func (p MeasureParts) key(name MeasureName) string {
 	switch name {
-	case MeasureStarted, MeasureRunHits:
+	case MeasureStarted, MeasureRunHits, MeasureRounds, MeasureUnscreened:
+	case MeasureDue:
+		return passedOr(p.Passed)
 	case MeasureEnded:
 		return string(p.Status) + ifAny(p.Outcome)
 	case MeasureDecided:
@@ -68,16 +70,20 @@ func (p MeasureParts) key(name MeasureName) string {
 	case MeasureVerdictBy:
 		return string(p.Decision) + ":" + p.By
 	case MeasureChecked:
-		if p.Passed {
-			return string(p.Node) + ":passed"
-		}
-		return string(p.Node) + ":failed"
+		return string(p.Node) + ":" + passedOr(p.Passed)
 	case MeasureDispatchFailed:
 		return p.Provider
 	case MeasureDispatchTime:
 		return strconv.Itoa(bucketOf(p.Duration)) + ":" + p.Provider
 	}
 	return ""
+}
+
+func passedOr(passed bool) string {
+	if passed {
+		return "passed"
+	}
+	return "failed"
 }
 
 func ifAny(part string) string {
@@ -91,7 +97,9 @@ func ifAny(part string) string {
 func (k MeasureKey) Parts() (p MeasureParts) {
 	first, rest, _ := strings.Cut(k.Key, ":")
 	switch k.Name {
-	case MeasureStarted, MeasureRunHits:
+	case MeasureStarted, MeasureRunHits, MeasureRounds, MeasureUnscreened:
+	case MeasureDue:
+		p.Passed = first == "passed"
 	case MeasureEnded:
 		p.Status, p.Outcome = rules.Status(first), rest
 	case MeasureDecided:

@@ -254,6 +254,9 @@ func (f *figures) tiles() []tile {
 		f.tile("rejected", rejected, approved+rejected),
 		f.tile("hits", f.numbers.RunsWithHits, 0),
 		median,
+		f.tile("due", f.numbers.DueKept, f.numbers.Due),
+		f.tile("rounds", f.numbers.Rounds, 0),
+		f.tile("unscreened", f.numbers.Unscreened, 0),
 	}
 }
 
