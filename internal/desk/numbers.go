@@ -54,7 +54,7 @@ type Numbers struct {
 	// Unscreened counts the completed runs in which a check that screens was not called.
 	Unscreened int
 	Providers  []ProviderNumbers // by name
-	Queue        QueueNumbers
+	Queue      QueueNumbers
 }
 
 // DayNumbers are the numbers of one day.
