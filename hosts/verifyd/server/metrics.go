@@ -132,7 +132,7 @@ func (m *metrics) Counted(found []store.Measure) {
 			m.verdicts.Observe(f.Parts().Duration.Seconds())
 		case store.MeasureTransition, store.MeasureStopped, store.MeasureDecided, store.MeasureVerdict, store.MeasureVerdictReason,
 			store.MeasureVerdictBy, store.MeasureChecked, store.MeasureHits, store.MeasureRunHits, store.MeasureDispatchFailed,
-			store.MeasureDispatchTime:
+			store.MeasureDispatchTime, store.MeasureDue, store.MeasureRounds, store.MeasureUnscreened:
 		}
 	}
 }
