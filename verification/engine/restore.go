@@ -230,5 +230,6 @@ func (e *Engine) keeping(ctx context.Context, entry verification.Erasure, before
 		c.Rewrite, c.Events = false, events[before.Seq:]
 	}
 	c.Work = work
+	c.Audit = auditOf(ctx, s.ref, before.Seq, events[before.Seq:]) // the trail may be as old as the run was
 	return c, nil
 }
