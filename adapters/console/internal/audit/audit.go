@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -229,9 +230,12 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 			return err
 		}
 	}
-	runs, _, err := p.runs(r.Context(), s, f)
+	runs, more, err := p.runs(r.Context(), s, f)
 	if err != nil {
 		return err
+	}
+	if more { // a file must not lack what its reader cannot see
+		return verification.InvalidField("audit", "about", fmt.Sprintf("more than %d runs match: name one of them", maxRuns))
 	}
 	q.Before, q.Limit = "", store.MaxAuditLimit
 	w.Header().Set("Content-Type", "application/x-ndjson")

@@ -154,9 +154,7 @@ func (p *Pages) redactGroups(r *http.Request, s shell.Session, f Filter, chosen 
 			for _, kind := range run.Found {
 				names = append(names, s.Say("redact.found."+string(kind)))
 			}
-			if len(names) == 0 && len(run.FoundWho) > 0 { // it is about somebody else, too
-				g.Selected = false
-			}
+			others := len(names) == 0 && len(run.FoundWho) > 0 // it is about somebody else, too
 			for _, e := range run.FoundWho {
 				names = append(names, shell.Isolate(e.Title()))
 			}
@@ -169,7 +167,7 @@ func (p *Pages) redactGroups(r *http.Request, s shell.Session, f Filter, chosen 
 				StartedAt: s.At(run.Report.Run.StartedAt), Answer: web.Badge{Text: s.Say("redact.trial")},
 				Refusal: Refusal(s, run.Kept, run.KeptUntil, run.At),
 			}
-			if row.Selected = g.Selected; len(shown) > 0 {
+			if row.Selected = g.Selected && !others; len(shown) > 0 {
 				row.Selected = slices.Contains(chosen, row.ID)
 			}
 			if row.Refusal != "" {
