@@ -30,6 +30,9 @@ type route struct {
 	handle  handler
 }
 
+// queueEvents is the pattern of the only response that is a stream.
+const queueEvents = "/queue/events"
+
 // openTo reports whether a person with a role may call the route.
 func (row route) openTo(r verification.Role) bool { return slices.ContainsFunc(row.roles, r.Includes) }
 
@@ -61,7 +64,7 @@ func (c *console) table() []route {
 
 		{get, "/queue", viewer, c.queue.Show},
 		{post, "/queue/search", viewer, c.queue.Search},
-		{get, "/queue/events", viewer, c.queue.Events},
+		{get, queueEvents, viewer, c.queue.Events},
 		{post, "/palette", viewer, c.queue.Find},
 		{post, "/queue/views", viewer, c.queue.SaveView},
 		{post, "/queue/declined", reviewer, c.queue.CloseDeclined},
