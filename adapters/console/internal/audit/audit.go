@@ -198,15 +198,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request, s shell.Session) er
 		return err
 	}
 	v.Download = s.Base + f.with("/audit.ndjson", "")
-	if q.Before != "" || older != "" {
-		v.Pager = &web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
-		if q.Before != "" {
-			v.Pager.PreviousURL = s.Base + f.with("/audit", "")
-		}
-		if older != "" {
-			v.Pager.NextURL = s.Base + f.with("/audit", older)
-		}
-	}
+	v.Pager = shell.PagerOfEntries(s, q.Before, older, func(before string) string { return s.Base + f.with("/audit", before) })
 	key := "audit.empty"
 	if f.Set() {
 		key = "audit.none"

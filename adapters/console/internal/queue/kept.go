@@ -81,15 +81,7 @@ func (p *Pages) ShowKept(w http.ResponseWriter, r *http.Request, s shell.Session
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	if before := get("before"); before != "" || older != "" {
-		v.Pager = &web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
-		if before != "" {
-			v.Pager.PreviousURL = at(list, "")
-		}
-		if older != "" {
-			v.Pager.NextURL = at(list, older)
-		}
-	}
+	v.Pager = shell.PagerOfEntries(s, get("before"), older, func(before string) string { return at(list, before) })
 	v.Empty = web.Empty{Icon: "lock", Title: s.Say("keptruns.empty"), Text: s.Say("keptruns.empty.text")}
 	return p.shell.Render(w, s, http.StatusOK, "keptruns", "keptruns.title", v)
 }

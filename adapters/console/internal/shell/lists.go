@@ -85,6 +85,22 @@ func PagerOf[T any](r *http.Request, s Session, p store.Page[T]) *web.Pager {
 	return pager
 }
 
+// PagerOfEntries returns the links of a page of the audit trail, which begins before the entry before: to the newest entries and
+// to those before older; nil if there are no others. at returns the URL of a page.
+func PagerOfEntries(s Session, before, older string, at func(before string) string) *web.Pager {
+	if before == "" && older == "" {
+		return nil
+	}
+	pager := &web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
+	if before != "" {
+		pager.PreviousURL = at("")
+	}
+	if older != "" {
+		pager.NextURL = at(older)
+	}
+	return pager
+}
+
 // maxWorkflowChoices bounds the workflows that a filter offers.
 const maxWorkflowChoices = store.MaxLimit
 
