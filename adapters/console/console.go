@@ -200,7 +200,8 @@ const compression = 5
 // router returns the handler of all routes of the table.
 func (c *console) router() http.Handler {
 	r := chi.NewRouter()
-	compress := middleware.Compress(compression, "text/html", "text/css", "text/javascript", "image/svg+xml", "application/json", "application/x-ndjson", "text/csv")
+	compress := middleware.Compress(compression,
+		"text/html", "text/css", "text/javascript", "image/svg+xml", "application/json", "application/x-ndjson", "text/csv")
 	r.Use(web.Policy{Permissions: "camera=(), geolocation=(), microphone=(), payment=(), usb=()", Referrer: "same-origin"}.Secure)
 	for _, row := range c.table() {
 		on := r.With(compress)

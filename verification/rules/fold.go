@@ -168,6 +168,9 @@ func (r *Run) reach(s Step) {
 				kept := old.EarlierHits[max(0, len(old.EarlierHits)+1-maxCardVisits):]
 				old.EarlierHits = append(slices.Clip(kept), VisitScreening{old.Visits, *f})
 			}
+			if old.unavailable {
+				old.earlierWhy = old.failure().Key
+			}
 			old.before = old.ListVersion()
 			old.Visits++
 			old.Label, old.Gone, old.provider = s.Label, false, s.provider

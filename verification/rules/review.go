@@ -121,6 +121,8 @@ func (s Step) sentences() (all []Sentence) {
 			why := s.failure()
 			why.Key = sourcePrefix + why.Key
 			all = append(all, why)
+		case c.Cause == CauseSource && c.earlier && s.earlierWhy != "":
+			all = append(all, Sentence{Key: earlierPrefix + sourcePrefix + s.earlierWhy})
 		case c.earlier:
 			all = append(all, Sentence{Key: earlierPrefix + string(c.Cause)})
 		default:

@@ -166,6 +166,7 @@ type Step struct {
 	doubted      bool                      // on the last visit: analysis_ok was false before facts differed
 	failedBefore bool                      // on an earlier visit, and no visit has passed since
 	unavailable  bool                      // on the last visit
+	earlierWhy   string                    // the key of the sentence why no source could tell on an earlier visit; may be empty
 	before       string                    // ListVersion of the visit before
 	otherVersion bool                      // an earlier visit has screened against another version of Rescreen than the one after it
 	reached      int                       // the length of the history when the last visit began

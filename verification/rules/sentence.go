@@ -59,7 +59,7 @@ func SentenceKeys() (keys []string) {
 		keys = append(keys, unscreenedPrefix+string(why))
 	}
 	for _, why := range []string{sentenceNoAnswer, sentenceNoCoverage, sentenceInconclusive} {
-		keys = append(keys, sourcePrefix+why)
+		keys = append(keys, sourcePrefix+why, earlierPrefix+sourcePrefix+why)
 	}
 	return append(keys, sentenceUnfinished, sentenceApproved, sentenceRejected, sentenceNoAnswer, sentenceNotPassed,
 		sentenceNotNeeded, sentenceNotConfirmed, sentenceNoCoverage, sentenceInconclusive,
@@ -82,7 +82,12 @@ func (e RunError) Sentence() Sentence {
 // String returns the sentence in English, as the API has it.
 func (s Sentence) String() string {
 	cause, earlier := strings.CutPrefix(s.Key, earlierPrefix)
-	if earlier {
+	switch {
+	case earlier && cause == sentenceNoCoverage:
+		return "On an earlier visit, the source did not cover this person or company."
+	case earlier && cause == sentenceInconclusive:
+		return "On an earlier visit, what the source found decided nothing."
+	case earlier:
 		first, rest, _ := strings.Cut(Cause(cause).Sentence().String(), " ")
 		return "On an earlier visit, " + strings.ToLower(first) + " " + rest
 	}
@@ -152,7 +157,7 @@ func (s Sentence) String() string {
 
 // Words returns the sentence in English, as people read it in a report for the file.
 func (s Sentence) Words() string {
-	s.Key = strings.TrimPrefix(s.Key, sourcePrefix)
+	s.Key = strings.Replace(s.Key, sourcePrefix, "", 1)
 	if s.Key == string(CauseDispatches) {
 		return "It took three or more requests to get an answer."
 	}

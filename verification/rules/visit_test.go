@@ -86,6 +86,19 @@ func TestALoopDoesNotHideAHit(t *testing.T) {
 	}
 }
 
+func TestAnEarlierVisitSaysWhyASourceFailed(t *testing.T) {
+	again := func(j *journey) *journey { return j.submit(`{"name":"B"}`).pass() }
+	for want, j := range map[string]*journey{
+		"On an earlier visit, the source gave no answer.": again(begin(t, owners(), "").submit(`{"more":true}`).noResult(true)),
+		"On an earlier visit, the source could not vouch for the answer.": again(begin(t, owners(), "").submit(`{"more":true}`).
+			result(verification.OutcomePassed, `{"source_ok":false}`)),
+	} {
+		if got := j.detail().Flags[0].Sentences[0].Words(); got != want {
+			t.Errorf("the flag says %q, want %q", got, want)
+		}
+	}
+}
+
 func TestEveryCauseOfAnEarlierVisitStays(t *testing.T) {
 	const clean = `{"name":"B"}`
 	list := func(j *journey) *journey { return j.submit(clean).pass() }

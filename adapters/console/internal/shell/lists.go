@@ -5,6 +5,7 @@ package shell
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,11 +46,7 @@ func PageURL(r *http.Request, s Session, number int) string {
 	if number > 1 {
 		q.Set("page", strconv.Itoa(number))
 	}
-	for name, values := range q {
-		if len(values) == 0 || values[0] == "" {
-			q.Del(name)
-		}
-	}
+	maps.DeleteFunc(q, func(_ string, values []string) bool { return len(values) == 0 || values[0] == "" })
 	if len(q) == 0 {
 		return s.Base + s.Path
 	}
@@ -85,20 +82,19 @@ func PagerOf[T any](r *http.Request, s Session, p store.Page[T]) *web.Pager {
 	return pager
 }
 
-// PagerOfEntries returns the links of a page of the audit trail, which begins before the entry before: to the newest entries and
-// to those before older; nil if there are no others. at returns the URL of a page.
+// PagerOfEntries returns the links of a page of the audit trail, whose URL at returns: to the newest entries, if the page begins
+// before an entry, and to those before older, if there are any. It is nil for neither.
 func PagerOfEntries(s Session, before, older string, at func(before string) string) *web.Pager {
-	if before == "" && older == "" {
-		return nil
-	}
-	pager := &web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
+	pager := web.Pager{Label: s.Say("pager.label"), Previous: s.Say("audit.newest"), Next: s.Say("audit.older")}
 	if before != "" {
 		pager.PreviousURL = at("")
 	}
 	if older != "" {
 		pager.NextURL = at(older)
+	} else if before == "" {
+		return nil
 	}
-	return pager
+	return &pager
 }
 
 // maxWorkflowChoices bounds the workflows that a filter offers.
