@@ -42,6 +42,14 @@ func auditOf(ctx context.Context, ref verification.RunRef, seq int, events []rul
 	return all
 }
 
+// auditOfDeletion returns the entry of the deletion of a run with a history of n events.
+func auditOfDeletion(ctx context.Context, ref verification.RunRef, n int, at time.Time) []store.AuditEntry {
+	return []store.AuditEntry{{
+		Tenant: ref.Tenant, ID: store.AuditEventID(at, ref.Run, n), At: at, Run: ref.Run,
+		Actor: actorOf(ctx, verification.Person{Name: retainer}), Action: store.AuditRunDeleted,
+	}}
+}
+
 // actorOf returns the actor of ctx, or else a person; the system if neither is known.
 func actorOf(ctx context.Context, by verification.Person) verification.Actor {
 	a, known := verification.ActorOf(ctx)

@@ -288,11 +288,16 @@ func TestADeletionIsAppliedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	host := restored(t, k, backup(t, k.Store), ledger)
+	at := backup(t, k.Store)
+	host := restored(t, k, at, ledger)
 	if got, err := host.ApplyErasures(t.Context(), ""); err != nil || got != (engine.AppliedErasures{Deleted: 2}) {
 		t.Fatalf("ApplyErasures = %+v, %v; want two deletions", got, err)
 	}
 	for _, id := range []verification.RunID{run, live.ID} {
+		q := store.AuditQuery{Run: id, Action: store.AuditRunDeleted, Limit: 9}
+		if entries, err := at.AuditEntries(t.Context(), enginetest.Tenant, q); err != nil || len(entries) != 1 || entries[0].Actor.Kind != verification.ActorSystem {
+			t.Errorf("the trail says of the deletion of run %s: %+v, %v", id, entries, err)
+		}
 		if _, err := host.Run(t.Context(), enginetest.Tenant, id); !errors.Is(err, verification.ErrNotFound) {
 			t.Errorf("run %s: %v, want ErrNotFound", id, err)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/verifyd/verifyd/adapters/blob"
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/verification"
@@ -110,6 +112,17 @@ func TestHoldsAndRestrictionsSurviveARestore(t *testing.T) {
 				r := rules.Fold(run, events)
 				return r.Hold != (rules.Hold{}), !r.RestrictedAt.IsZero(), !r.RedactedAt.IsZero()
 			}
+			trail := func(s store.Store) (actions []store.AuditAction) {
+				t.Helper()
+				entries, err := s.AuditEntries(t.Context(), enginetest.Tenant, store.AuditQuery{Run: run, Limit: store.MaxAuditLimit})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range slices.Backward(entries) {
+					actions = append(actions, e.Action)
+				}
+				return actions
+			}
 			host := restored(t, k, restoredTo, ledger)
 			for range 2 {
 				applied, err := host.ApplyErasures(t.Context(), "")
@@ -119,6 +132,9 @@ func TestHoldsAndRestrictionsSurviveARestore(t *testing.T) {
 				aHeld, aRestricted, aRedacted := state(k.Store)
 				if held, restricted, redacted := state(restoredTo); held != aHeld || restricted != aRestricted || redacted != aRedacted {
 					t.Errorf("restored: held %t, restricted %t, redacted %t; want %t, %t, %t", held, restricted, redacted, aHeld, aRestricted, aRedacted)
+				}
+				if diff := cmp.Diff(trail(k.Store), trail(restoredTo)); diff != "" {
+					t.Errorf("the trail of the restored run (-want +got):\n%s", diff)
 				}
 			}
 			if strings.HasSuffix(row.after, "hold") {

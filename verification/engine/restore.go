@@ -174,13 +174,17 @@ func (e *Engine) applyErasure(ctx context.Context, entry verification.Erasure) (
 // restoring returns the commit that does what an entry says to a run with a history; without events for none.
 func (e *Engine) restoring(ctx context.Context, entry verification.Erasure, history []rules.Event) (c store.Commit, err error) {
 	run, now := rules.Fold(entry.Run, history), e.now()
+	ref := verification.RunRef{Tenant: entry.Tenant, Run: entry.Run}
+	// The trail may be as old as the run is.
+	ctx = verification.WithActor(ctx, verification.Actor{Kind: verification.ActorSystem, Name: ledgerReader().Name})
 	var events, ended []rules.Event
 	switch entry.Kind {
 	case verification.ErasureDeleted:
-		return store.Commit{Delete: true}, nil
+		return store.Commit{Delete: true, Audit: auditOfDeletion(ctx, ref, len(history), now)}, nil
 	case verification.ErasureRedacted:
 		if events, ended = rules.RedactRestored(entry.Run, history, entry.At, ledgerReader(), now); events != nil {
 			c = redaction(rules.Fold(entry.Run, events), events, run.ScreenedLists(), now)
+			c.Audit = auditOf(ctx, ref, run.Seq, events[run.Seq:])
 		}
 	case verification.ErasureLimited, verification.ErasureLifted, verification.ErasureHeld, verification.ErasureReleased:
 		if events, ended = rules.KeepRestored(entry.Run, history, entry.Kind, ledgerReader(), now); events != nil {
@@ -230,6 +234,6 @@ func (e *Engine) keeping(ctx context.Context, entry verification.Erasure, before
 		c.Rewrite, c.Events = false, events[before.Seq:]
 	}
 	c.Work = work
-	c.Audit = auditOf(ctx, s.ref, before.Seq, events[before.Seq:]) // the trail may be as old as the run was
+	c.Audit = auditOf(ctx, s.ref, before.Seq, events[before.Seq:])
 	return c, nil
 }

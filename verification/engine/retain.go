@@ -231,10 +231,7 @@ func (p *retainPass) retainRun(
 func (p *retainPass) deleteRun(ctx context.Context, ref verification.RunRef, run rules.Run, n int) error {
 	at := p.now()
 	gone := &verification.Erasure{Tenant: ref.Tenant, Run: ref.Run, Kind: verification.ErasureDeleted, At: at, StartedAt: run.StartedAt}
-	err := p.commitEntry(ctx, ref, n, store.Commit{Delete: true, Erasure: gone, Audit: []store.AuditEntry{{
-		Tenant: ref.Tenant, ID: store.AuditID(at, fmt.Sprintf("%s-%06d", ref.Run, n)), At: at, Run: ref.Run,
-		Actor: actorOf(ctx, verification.Person{Name: retainer}), Action: store.AuditRunDeleted,
-	}}})
+	err := p.commitEntry(ctx, ref, n, store.Commit{Delete: true, Erasure: gone, Audit: auditOfDeletion(ctx, ref, n, at)})
 	if err != nil {
 		return err
 	}
