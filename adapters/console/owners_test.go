@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,8 @@ func named() workflow.Definition {
 	}
 	return workflow.Definition{
 		Workflow: "named", Name: "Business account", Start: "owners",
-		Subject: &workflow.SubjectFields{Name: "input.name", Kind: workflow.FactCompany},
+		Subject:     &workflow.SubjectFields{Name: "input.name", Kind: workflow.FactCompany},
+		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string","x-search":true},"owners":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"dob":{"type":"string"}}}}}}`),
 		Nodes: map[verification.NodeID]workflow.Node{
 			"owners": {
 				Type: workflow.NodeChecks, Label: "Owner", ForEach: "input.owners", Order: workflow.OrderOneByOne, OnNotMet: "look", Next: "look",
@@ -77,12 +79,18 @@ func entry(name, born string) verification.Hit {
 // own starts a run of named, whose owners have names and birth dates.
 func (d *desk) own(reference string, owners ...[2]string) verification.RunID {
 	d.t.Helper()
+	return d.ownAs("Golden Peregrine Maritime", reference, owners...)
+}
+
+// ownAs is own for a company with a name.
+func (d *desk) ownAs(company, reference string, owners ...[2]string) verification.RunID {
+	d.t.Helper()
 	var list []any
 	for _, o := range owners {
 		list = append(list, map[string]any{"name": o[0], "dob": o[1]})
 	}
 	run := d.Start(d.Apply(named()).ID, engine.StartRequest{
-		ReferenceID: reference, Input: verification.DataOf(map[string]any{"name": "Golden Peregrine Maritime", "owners": list}),
+		ReferenceID: reference, Input: verification.DataOf(map[string]any{"name": company, "owners": list}),
 	}).ID
 	d.Settle()
 	return run
@@ -214,18 +222,58 @@ func TestAFileMayBeAboutOneOwner(t *testing.T) {
 	wants(t, admin.get(path), http.StatusOK, "Owner 1 of 2", "!Zamoyskov", "!canary", "!elements-owners", "!person-element")
 }
 
-// The run of a company that is found by an owner is about others, too: nothing selects it unasked.
+// removalOf searches for a person, selects runs, and returns the page that asks whether they are redacted and which of
+// them are selected there.
+func (d *desk) removalOf(words string, runs ...verification.RunID) (page response, selected []verification.RunID) {
+	d.t.Helper()
+	admin, form := d.as(reviewer(verification.RoleAdmin)), []string(nil)
+	for _, id := range runs {
+		form = append(form, "run", string(id))
+	}
+	to := strings.TrimPrefix(admin.post("/runs/search", "reference", words).header.Get("Location"), "/console")
+	action := regexp.MustCompile(`id="redact" method="post" action="/console([^"]*)"`).FindStringSubmatch(admin.get(to).body)[1]
+	page = admin.post(strings.ReplaceAll(action, "&amp;", "&"), form...)
+	for _, m := range regexp.MustCompile(`name="run" value="([^"]*)" aria-label="[^"]*" checked`).FindAllStringSubmatch(page.body, -1) {
+		selected = append(selected, verification.RunID(m[1]))
+	}
+	return page, selected
+}
+
+// The run of a company that is found by an owner is about others, too: nothing selects it unasked, and the others of its
+// group are selected all the same.
 func TestARunFoundByAnOwnerIsNotSelected(t *testing.T) {
 	d := serve(t, searching, func(p *engine.Ports, _ *engine.Options) {
 		p.Providers["lists"], p.Providers["identity"] = list{}, refuses("")
 	})
-	run := d.own("BIZ-1", [2]string{"Asha Rao", "1980-04-01"}, [2]string{"Kabir Bose", "1970-04-01"})
-	admin := d.as(reviewer(verification.RoleAdmin))
-	to := strings.TrimPrefix(admin.post("/runs/search", "reference", "asha rao").header.Get("Location"), "/console")
-	action := regexp.MustCompile(`id="redact" method="post" action="/console([^"]*)"`).FindStringSubmatch(admin.get(to).body)[1]
-	page := admin.post(strings.ReplaceAll(action, "&amp;", "&"), "run", string(run))
-	wants(t, page, http.StatusOK, "<td data-label=\"Found by\">\u2068Owner · Asha Rao\u2069</td>", `name="run" value="`+string(run)+`"`)
-	if regexp.MustCompile(`name="run" value="[^"]*" aria-label="[^"]*" checked`).MatchString(page.body) {
-		t.Error("the run of the company is selected")
+	person := func(reference string) verification.RunID {
+		of := d.Apply(workflow.Definition{
+			Workflow: "single", Name: "Single", Start: "done", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
+			InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string","x-search":true}}}`),
+			Subject:     &workflow.SubjectFields{Name: "input.name"},
+		})
+		run := d.Start(of.ID, engine.StartRequest{ReferenceID: reference, Input: verification.Data(`{"name":"Asha Rao"}`)}).ID
+		d.Settle()
+		return run
+	}
+	owners := [][2]string{{"Asha Rao", "1980-04-01"}, {"Kabir Bose", "1970-04-01"}}
+	company, hers := d.own("BIZ-1", owners...), person("BIZ-1")
+	neither := d.ownAs("Rao Traders", "BIZ-2", [2]string{"Asha Menon", "1980-04-01"})
+	first, second := d.own("BIZ-3", owners...), d.own("BIZ-3", owners...)
+	const byOwner, none = "<td data-label=\"Found by\">\u2068Owner · Asha Rao\u2069</td>", "None is selected"
+	for _, row := range []struct {
+		name string
+		runs []verification.RunID
+		want []verification.RunID
+		says []string
+	}{
+		{"a company alone", []verification.RunID{company}, nil, []string{byOwner}},
+		{"a company and its owner who have a part each", []verification.RunID{neither}, nil, []string{"<td data-label=\"Found by\">\u2068Owner · Asha Menon\u2069</td>"}},
+		{"a company and the person in one group", []verification.RunID{company, hers}, []verification.RunID{hers}, []string{byOwner, `<td data-label="Found by">name</td>`}},
+		{"more runs of a company than of the person", []verification.RunID{first, second, hers}, nil, []string{none}},
+	} {
+		page, selected := d.removalOf("asha rao", row.runs...)
+		if wants(t, page, http.StatusOK, row.says...); !slices.Equal(selected, row.want) {
+			t.Errorf("%s: selected are %q, want %q", row.name, selected, row.want)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 type RemovalRun struct {
 	RunRecord
 	KeptUntil time.Time          // it must be kept until then; zero for no such time
-	Found     []facts.SearchKind // by which of its words a search has found it
+	Found     []facts.SearchKind // by which of its words a search has found it; nil if it needs those of its elements
 	FoundWho  []facts.Element    // its elements by whose words a search has found it
 }
 
@@ -39,6 +39,7 @@ func (d *Desk) Removals(
 			return nil, err
 		}
 		var own []string
+		found := d.answers(t, keys, one.words)
 		if run.ReferenceID != rules.RedactedReference { // which runs of several people have
 			own = append(own, "reference "+run.ReferenceID)
 		}
@@ -46,12 +47,13 @@ func (d *Desk) Removals(
 			if relation, ok := relationOf(w.Kind); ok && !relation.Weak() {
 				own = append(own, string(w.Kind)+" "+w.Text)
 			}
-			if d.asks(t, keys, w) && !slices.Contains(one.Found, w.Kind) {
+			if found && d.asks(t, keys, w) && !slices.Contains(one.Found, w.Kind) {
 				one.Found = append(one.Found, w.Kind)
 			}
 		}
 		for _, e := range one.Elements.All {
-			if slices.ContainsFunc(e.SearchWords(), func(w facts.SearchWord) bool { return d.asks(t, keys, w) }) {
+			words := e.SearchWords()
+			if d.answers(t, keys, words) || !found && slices.ContainsFunc(words, func(w facts.SearchWord) bool { return d.asks(t, keys, w) }) {
 				one.FoundWho = append(one.FoundWho, e)
 			}
 		}
@@ -66,6 +68,13 @@ func (d *Desk) Removals(
 	}
 	slices.SortStableFunc(groups, func(a, b []RemovalRun) int { return cmp.Compare(len(b), len(a)) })
 	return groups, nil
+}
+
+// answers reports whether words have all that a search asks for; false for no search.
+func (d *Desk) answers(t verification.TenantID, keys [][]store.SearchKey, words []facts.SearchWord) bool {
+	return len(keys) > 0 && !slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
+		return !slices.ContainsFunc(words, func(w facts.SearchWord) bool { return d.asks(t, [][]store.SearchKey{choice}, w) })
+	})
 }
 
 // asks reports whether the keys of a search are those of a word, too.

@@ -55,8 +55,8 @@ type redactView struct {
 	Rows    []redactRow
 }
 
-// redactGroup has the runs of one person or company. Only those of the first group are selected, and none if another one is
-// as large.
+// redactGroup has the runs of one person or company. Only those of the first group are selected, without those that were
+// found by somebody else in them, and none if another group is as large.
 type redactGroup struct {
 	Title    string
 	Selected bool
@@ -182,6 +182,7 @@ func (p *Pages) redactGroups(r *http.Request, s shell.Session, f Filter, chosen 
 				}
 			}
 		}
+		g.Selected = g.Selected && slices.ContainsFunc(g.Rows, func(row redactRow) bool { return row.Selected })
 		g.Title = cmp.Or(g.Title, shell.Isolate(g.Rows[0].Reference))
 		all = append(all, g)
 	}
