@@ -16,7 +16,9 @@ import (
 	"github.com/verifyd/verifyd/adapters/enginetest"
 	"github.com/verifyd/verifyd/internal/rig/browser"
 	"github.com/verifyd/verifyd/verification"
+	"github.com/verifyd/verifyd/verification/engine"
 	"github.com/verifyd/verifyd/verification/store"
+	"github.com/verifyd/verifyd/verification/workflow"
 )
 
 // trail adds entries to the audit trail of Acme Bank, one second apart, and returns the time of the first one.
@@ -129,6 +131,51 @@ func TestTheAuditTrailHasPagesAndADownload(t *testing.T) {
 	found, err := d.Store.AuditEntries(t.Context(), enginetest.Tenant, store.AuditQuery{Limit: 9, Action: store.AuditExported})
 	if err != nil || len(found) != 1 || found[0].Actor.Name != "asha-auditor" || !found[0].At.Equal(d.Clock.Now()) {
 		t.Errorf("recorded: %+v, %v; want one download of asha-auditor", found, err)
+	}
+}
+
+// A file that would lack entries is refused, and no export is recorded for it.
+func TestAnExportOfTooManyRunsIsRefused(t *testing.T) {
+	d := serve(t, searching)
+	w := d.Apply(workflow.Definition{
+		Workflow: "many", Name: "Many", Start: "done", Nodes: map[verification.NodeID]workflow.Node{"done": {Type: workflow.NodeEnd}},
+		InputSchema: verification.Data(`{"type":"object","properties":{"name":{"type":"string","x-search":true}}}`),
+	})
+	var entries []store.AuditEntry
+	for n := range 51 { // one more than the page shows
+		run := d.Start(w.ID, engine.StartRequest{ReferenceID: fmt.Sprintf("case-%02d", n), Input: verification.Data(`{"name":"Asha Rao"}`)})
+		entries = append(entries, store.AuditEntry{Actor: verification.Actor{Kind: verification.ActorOperator, ID: "root"}, Action: store.AuditRunHeld, Run: run.ID})
+	}
+	d.Settle()
+	d.trail(entries...)
+	p := d.as(reviewer(verification.RoleAuditor))
+	exports := func() int {
+		t.Helper()
+		found, err := d.Store.AuditEntries(t.Context(), enginetest.Tenant, store.AuditQuery{Limit: 9, Action: store.AuditExported})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	person, err := url.Parse(p.post("/audit/search", "about", "asha rao").header.Get("Location"))
+	if err != nil || !person.Query().Has("words") {
+		t.Fatalf("a search for a person leads to %v, %v", person, err)
+	}
+	for _, query := range []string{"about=case-", person.RawQuery} {
+		wants(t, p.get("/audit?"+query), http.StatusOK, "only entries of the newest 50 are shown")
+		wants(t, p.get("/audit.ndjson?"+query), http.StatusBadRequest, "!run.held")
+		if got := p.do(http.MethodHead, "/audit.ndjson?"+query, ""); got.status != http.StatusBadRequest {
+			t.Errorf("HEAD of what is refused = %d", got.status)
+		}
+	}
+	if n := exports(); n != 0 {
+		t.Errorf("%d exports are recorded of files that were refused", n)
+	}
+	for query, want := range map[string]int{"about=case-0": 10, "about=case-50": 1, "who=root": 51} {
+		before, file := exports(), p.get("/audit.ndjson?"+query)
+		if n := strings.Count(file.body, `"run.held"`); file.status != http.StatusOK || n != want || exports() != before+1 {
+			t.Errorf("%s: %d with %d entries, and %d exports are recorded; want %d and one", query, file.status, n, exports()-before, want)
+		}
 	}
 }
 

@@ -213,6 +213,13 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 	if len(f.bad) > 0 {
 		return verification.InvalidField("audit", f.bad[0], "cannot be read")
 	}
+	runs, more, err := p.runs(r.Context(), s, f)
+	if err != nil {
+		return err
+	}
+	if more { // a file must not lack what its reader cannot see
+		return verification.InvalidField("audit", "about", fmt.Sprintf("more than %d runs match: name one of them", maxRuns))
+	}
 	if r.Method == http.MethodGet {
 		at := p.now().UTC().Truncate(time.Microsecond)
 		export := store.AuditEntry{
@@ -221,13 +228,6 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request, s shell.Session) 
 		if err := p.trail.AppendAudit(r.Context(), []store.AuditEntry{export}); err != nil {
 			return err
 		}
-	}
-	runs, more, err := p.runs(r.Context(), s, f)
-	if err != nil {
-		return err
-	}
-	if more { // a file must not lack what its reader cannot see
-		return verification.InvalidField("audit", "about", fmt.Sprintf("more than %d runs match: name one of them", maxRuns))
 	}
 	q.Before, q.Limit = "", store.MaxAuditLimit
 	w.Header().Set("Content-Type", "application/x-ndjson")
