@@ -79,17 +79,17 @@ func entry(name, born string) verification.Hit {
 // own starts a run of named, whose owners have names and birth dates.
 func (d *desk) own(reference string, owners ...[2]string) verification.RunID {
 	d.t.Helper()
-	return d.ownAs("Golden Peregrine Maritime", reference, owners...)
+	return d.ownIn(named(), "Golden Peregrine Maritime", reference, owners...)
 }
 
-// ownAs is own for a company with a name.
-func (d *desk) ownAs(company, reference string, owners ...[2]string) verification.RunID {
+// ownIn is own in a workflow, for a company with a name.
+func (d *desk) ownIn(w workflow.Definition, company, reference string, owners ...[2]string) verification.RunID {
 	d.t.Helper()
 	var list []any
 	for _, o := range owners {
 		list = append(list, map[string]any{"name": o[0], "dob": o[1]})
 	}
-	run := d.Start(d.Apply(named()).ID, engine.StartRequest{
+	run := d.Start(d.Apply(w).ID, engine.StartRequest{
 		ReferenceID: reference, Input: verification.DataOf(map[string]any{"name": company, "owners": list}),
 	}).ID
 	d.Settle()
@@ -257,7 +257,7 @@ func TestARunFoundByAnOwnerIsNotSelected(t *testing.T) {
 	}
 	owners := [][2]string{{"Asha Rao", "1980-04-01"}, {"Kabir Bose", "1970-04-01"}}
 	company, hers := d.own("BIZ-1", owners...), person("BIZ-1")
-	neither := d.ownAs("Rao Traders", "BIZ-2", [2]string{"Asha Menon", "1980-04-01"})
+	neither := d.ownIn(named(), "Rao Traders", "BIZ-2", [2]string{"Asha Menon", "1980-04-01"})
 	first, second := d.own("BIZ-3", owners...), d.own("BIZ-3", owners...)
 	const byOwner, none = "<td data-label=\"Found by\">\u2068Owner · Asha Rao\u2069</td>", "None is selected"
 	for _, row := range []struct {
