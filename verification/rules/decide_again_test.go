@@ -324,6 +324,104 @@ func TestARunComesBackToItsPlaceInTheQueue(t *testing.T) {
 	}
 }
 
+// TestEachReturnHasItsPlaceDueTimeAndReminder takes one run through two rounds and its verdict, and others to their deadline.
+func TestEachReturnHasItsPlaceDueTimeAndReminder(t *testing.T) {
+	const due, us = 100 * time.Minute, time.Microsecond
+	by := func(who string) rules.AskAgain {
+		c := askAgain("name")
+		c.By, c.Identity = who, who
+		return c
+	}
+	type act func(j *journey)
+	ask := func(who string) act { return func(j *journey) { j.do(by(who)) } }
+	refused := func(c rules.Command, want error) act {
+		return func(j *journey) {
+			if _, err := j.try(c); !errors.Is(err, want) {
+				t.Errorf("%T = %v, want %v", c, err, want)
+			}
+		}
+	}
+	answer := act(func(j *journey) { j.submit(`{"name":"Asha Rao"}`).pass() })
+	remind := func(dueAt time.Duration) act {
+		return func(j *journey) {
+			first, _ := j.run.InReview()
+			first = first.Truncate(time.Millisecond) // without the microseconds of the rounds
+			j.do(rules.Remind{})
+			if f, ok := j.history[len(j.history)-1].Fact.(rules.ReviewDueSoon); !ok || !f.DueAt.Equal(first.Add(dueAt)) {
+				t.Errorf("the reminder is %+v, want one of %s", j.history[len(j.history)-1].Fact, dueAt)
+			}
+		}
+	}
+	nothing := act(func(j *journey) {
+		if events, err := j.try(rules.Remind{}); err != nil || len(events) > 0 {
+			t.Errorf("a reminder too early or too much: %s, %v", flows.Kinds(events), err)
+		}
+	})
+	type step struct {
+		after  time.Duration // since the step before
+		do     act
+		since  time.Duration // of the place in the queue, since the first one; -1 for none
+		due    time.Duration
+		round  int
+		to     string
+		remind time.Duration // 0 for never
+	}
+	const none = -1
+	before := []step{
+		{0, nothing, 0, due, 0, "", 75 * time.Minute},
+		{30 * time.Minute, ask("asha"), none, 0, 0, "", 0},
+		{time.Hour, nothing, none, 0, 0, "", 0},
+		{time.Hour, answer, us, due + 2*time.Hour + us, 1, "asha", 195*time.Minute + us},
+		{45*time.Minute + us, remind(due + 2*time.Hour + us), us, due + 2*time.Hour + us, 1, "asha", 0},
+		{0, nothing, us, due + 2*time.Hour + us, 1, "asha", 0},
+		{5 * time.Minute, ask("ravi"), none, 0, 0, "", 0},
+	}
+	for name, more := range map[string][]step{
+		"answered and decided": {
+			// 20 of the 100 minutes are left: the reminder of the new due time is due at once, and once.
+			{time.Hour, answer, 2 * us, due + 3*time.Hour + 2*us, 2, "ravi", 255*time.Minute + 2*us},
+			{0, remind(due + 3*time.Hour + 2*us), 2 * us, due + 3*time.Hour + 2*us, 2, "ravi", 0},
+			{time.Minute, refused(by("asha"), rules.ErrNoRounds), 2 * us, due + 3*time.Hour + 2*us, 2, "ravi", 0},
+			{time.Minute, func(j *journey) { j.approve("") }, none, 0, 0, "", 0},
+			{0, refused(by("asha"), verification.ErrNotOpen), none, 0, 0, "", 0},
+		},
+		"the deadline passes, and the link with it": {
+			{0, refused(by("asha"), verification.ErrNotOpen), none, 0, 0, "", 0},
+			{72 * time.Hour, func(j *journey) { j.do(rules.Expire{}) }, none, 0, 0, "", 0},
+			{0, refused(by("asha"), verification.ErrNotOpen), none, 0, 0, "", 0},
+			{0, nothing, none, 0, 0, "", 0},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := rounds()
+			d.ReviewDueMinutes, d.RunTTLSeconds = 100, int64((72 * time.Hour).Seconds())
+			d.LifecycleWebhookURL, d.Notify = "https://client.example/hook", []workflow.NoticeEvent{workflow.NoticeReviewDueSoon}
+			j := begin(t, d, "").submit(`{"consent_status":"success"}`).submit(`{"name":"Asha"}`).pass().pass()
+			first := j.now
+			for i, s := range append(slices.Clone(before), more...) {
+				s.do(j.after(s.after))
+				v, ok := j.run.Review()
+				if ok != (s.since != none) {
+					t.Fatalf("step %d: in the queue = %t", i, ok)
+				}
+				if ok && (v.Since.Sub(first) != s.since || v.DueAt.Sub(first) != s.due || v.Round != s.round || v.Assignment.To.Person.Identity != s.to) {
+					t.Errorf("step %d: since %s, due %s, round %d, assigned to %v; want %+v", i, v.Since.Sub(first), v.DueAt.Sub(first), v.Round, v.Assignment.To, s)
+				}
+				want := time.Time{}
+				if s.remind > 0 {
+					want = first.Add(s.remind)
+				} else if deadline := j.run.Deadline(); j.run.Ended == "" {
+					want = deadline.Add(us)
+				}
+				if got := j.run.NextDue(); !got.Equal(want) {
+					t.Errorf("step %d: the next reminder or expiry is at %s, want %s", i, got.Sub(first), want.Sub(first))
+				}
+				equal(t, "the fold", rules.Fold(flows.RunID, j.history), j.run)
+			}
+		})
+	}
+}
+
 // A question without a reviewer, and one that a version of before has recorded, bring the run to the end of the queue.
 func TestARoundOfNobodyBeginsTheWaitAnew(t *testing.T) {
 	for name, change := range map[string]func(*rules.AskedAgain){
