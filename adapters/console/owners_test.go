@@ -210,10 +210,17 @@ func TestAFileMayBeAboutOneOwner(t *testing.T) {
 	run := d.own("BIZ-1", [2]string{"Victor Zamoyskov", "1961-03-14"}, [2]string{canary(1), "1980-04-01"})
 	path, admin := "/runs/"+string(run), d.as(reviewer(verification.RoleAdmin))
 	wants(t, admin.get(path), http.StatusOK, `<option value="owners[1]">Owner · Victor Zamoyskov</option>`, "!<canary-1>")
+	asha := d.as(reviewerCalled("asha"))
+	for i, text := range []string{"written with a k", "another day"} {
+		wants(t, asha.post(path+"/corrections", "value", fmt.Sprintf(" owners[%d].name", i), "correction", text), http.StatusSeeOther)
+	}
 	whole := fmt.Sprint(files(t, admin.post(path+"/person")))
 	one := fmt.Sprint(files(t, admin.post(path+"/person", "element", "owners[1]")))
 	if !strings.Contains(whole, "1980-04-01") || strings.Contains(one, "1980-04-01") || !strings.Contains(one, "1961-03-14") {
 		t.Errorf("the file of an owner is\n%s", one)
+	}
+	if !strings.Contains(whole, "another day") || strings.Contains(one, "another day") || !strings.Contains(one, "written with a k") {
+		t.Errorf("the file of an owner has not the corrections of the owner alone\n%s", one)
 	}
 	wants(t, admin.post(path+"/person", "element", "owners[9]"), http.StatusUnprocessableEntity)
 	wants(t, admin.post(path+"/verdict", append(verdictForm(t, admin.get(path)), "decision", "approve", "notes", "Seen.")...), http.StatusSeeOther)

@@ -3,6 +3,7 @@
 package desk
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type personElement struct {
 
 	steps   []verification.NodeID                         // the elements of the last visits that are the person
 	history []rules.Event                                 // what is about the person
+	items   []any                                         // the person in the lists
 	reads   map[verification.NodeID][]verification.NodeID // what nodes read to make their lists
 }
 
@@ -32,7 +34,8 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 	p := &personElement{Element: found.All[i], reads: map[verification.NodeID][]verification.NodeID{}}
 	p.steps = p.same(found)
 	then, here := elementsThen(h), []verification.NodeID(nil)
-	var documents []string // in which items and answers name theirs
+	var documents []string                               // in which items and answers name theirs
+	elsewhere := map[rules.Corrected]verification.Data{} // corrections of values of other steps, with the data of the step
 	for k, e := range h.Events {
 		node := nodeOf(e.Fact)
 		switch f := e.Fact.(type) { //nolint:gochecksumtype // the other facts are about the person if their step is
@@ -56,6 +59,7 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 			if items == nil {
 				continue
 			}
+			p.items = append(p.items, items...)
 			f.Items = verification.DataOf(map[string]any{"list": items})
 			documents, e.Fact = append(documents, string(f.Items)), f
 			p.reads[f.Node] = h.Program.Reads(f.Node)
@@ -64,6 +68,13 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 				continue
 			}
 			documents = append(documents, string(f.Data))
+		case rules.Corrected:
+			if run := rules.Fold(h.Run.ID, h.Events[:k]); node == "" {
+				elsewhere[f] = run.Started.Input
+			} else if !p.is(here, node) {
+				of, _ := run.Step(node)
+				elsewhere[f] = of.Data
+			}
 		case rules.DocumentUploaded, rules.Redacted, rules.Restricted, rules.RestrictionLifted:
 		default:
 			if !p.is(here, node) {
@@ -73,10 +84,40 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 		p.history = append(p.history, e)
 	}
 	p.history = slices.DeleteFunc(p.history, func(e rules.Event) bool {
-		f, upload := e.Fact.(rules.DocumentUploaded)
-		return upload && !slices.ContainsFunc(documents, func(text string) bool { return f.Document != "" && strings.Contains(text, f.Document) })
+		switch f := e.Fact.(type) { //nolint:gochecksumtype // the others are there because they are about the person
+		case rules.DocumentUploaded:
+			return !slices.ContainsFunc(documents, func(text string) bool { return f.Document != "" && strings.Contains(text, f.Document) })
+		case rules.Corrected:
+			data, is := elsewhere[f]
+			return is && !p.has(data.Map(), "", f.Field)
+		}
+		return false
 	})
 	return p, nil
+}
+
+// has reports whether the path of a field leads from a value at a path into an item of a list that is the person.
+func (p *personElement) has(v any, at, field string) bool {
+	leads := func(path string, inner any, item bool) bool {
+		rest, below := strings.CutPrefix(field, path)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[') &&
+			(item && slices.ContainsFunc(p.items, func(mine any) bool { return reflect.DeepEqual(mine, inner) }) || p.has(inner, path, field))
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if leads(strings.TrimPrefix(at+"."+name, "."), inner, false) {
+				return true
+			}
+		}
+	case []any:
+		for i, inner := range v {
+			if leads(fmt.Sprintf("%s[%d]", at, i), inner, true) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // same returns the elements with the name and the birth date of the person.

@@ -56,20 +56,28 @@ func owners(r *records) []rules.Event {
 			rules.CustomerSubmitted{Node: node, Data: verification.DataOf(map[string]any{"bill": said})},
 		}
 	}
+	corrected := func(node verification.NodeID, field, text string) rules.Corrected {
+		return rules.Corrected{Node: node, Field: field, Correction: text, By: "asha", Identity: "asha"}
+	}
 	facts := slices.Concat([]rules.Fact{
 		rules.Started{
-			Workflow: r.workflow.ID, WorkflowName: "Owners", Version: 1, VersionHash: r.workflow.Current(), ReferenceID: "others-reference", Input: verification.Data(`{"x":"others-input"}`),
+			Workflow: r.workflow.ID, WorkflowName: "Owners", Version: 1, VersionHash: r.workflow.Current(), ReferenceID: "others-reference",
+			Input: verification.Data(`{"x":"others-input","rows":[` + mine + `,` + others + `]}`),
 		},
 		rules.CustomerAwaited{Node: "details", Type: workflow.NodeCustomerInput, Signal: "details"},
 		rules.DocumentUploaded{Node: "details", Document: upload, Field: "owners[1].photo", MediaType: "image/png", SHA256: "mine-sha"},
 		rules.DocumentUploaded{Node: "details", Document: other, Field: "owners[0].photo", MediaType: "image/png", SHA256: "others-sha"},
 		rules.CustomerSubmitted{Node: "details", Data: verification.Data(`{"company":"others-company","owners":[` + others + `,` + mine + `]}`)},
+		corrected("details", "owners[1].name", "mine-corrected"), corrected("details", "owners[0].name", "others-corrected"),
+		corrected("details", "owners", "others-list"), corrected("details", "company", "others-company-corrected"),
 		began("owners", workflow.NodeCheck, 1, others, mine),
 	}, check("owners[1]", 1, "others-first"), check("owners[2]", 1, "mine-first"), []rules.Fact{
 		rules.GroupDecided{Node: "owners", Type: workflow.NodeCheck, Passed: true},
 		began("owners", workflow.NodeCheck, 2, mine, others),
 	}, check("owners[1]", 2, "mine-second"), check("owners[2]", 2, "others-second"), []rules.Fact{
 		rules.GroupDecided{Node: "owners", Type: workflow.NodeCheck, Passed: true},
+		corrected("", "rows[0].name", "mine-input-corrected"), corrected("", "rows[1]", "others-input-corrected"), corrected("", "x", "others-x"),
+		corrected("owners[1]", "said", "mine-said"), corrected("owners[2]", "said", "others-said"),
 		began("home", workflow.NodeCustomerInput, 1, mine, others),
 	}, form("home[1]", "mine-bill"), form("home[2]", "others-bill"), []rules.Fact{
 		rules.GroupDecided{Node: "home", Type: workflow.NodeCustomerInput, Passed: true},
@@ -86,7 +94,7 @@ func owners(r *records) []rules.Event {
 func TestTheFileOfAnOwnerHasNothingOfOthers(t *testing.T) {
 	r := newRecords(t)
 	id := r.keep(owners(r))
-	want := []string{"mine-bill", "mine-first", "mine-name", "mine-second", "mine-sha"}
+	want := []string{"mine-bill", "mine-corrected", "mine-first", "mine-input-corrected", "mine-name", "mine-said", "mine-second", "mine-sha"}
 	for _, q := range []desk.PersonQuery{{Run: id, Element: "owners[1]"}, {Run: id, Element: "home[1]", ScreeningReason: "order of a court"}} {
 		files := r.read(q)
 		if found := words(all(files), "others"); found != nil {
