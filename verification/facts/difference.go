@@ -53,7 +53,6 @@ func sameWords(a, b string) bool {
 	return len(a) == len(b) && len(a) <= maxFactText && slices.Equal(slices.Sorted(strings.FieldsSeq(a)), slices.Sorted(strings.FieldsSeq(b)))
 }
 
-// sameDate reports whether two texts are the same day, or one is a year or a month and the other a day in it.
 // otherScript reports whether two texts have letters, and no script in common.
 func otherScript(a, b string) bool {
 	of := func(text string) (scripts []*unicode.RangeTable) {
@@ -72,6 +71,7 @@ func otherScript(a, b string) bool {
 	return len(first) > 0 && len(second) > 0 && !slices.ContainsFunc(first, func(s *unicode.RangeTable) bool { return slices.Contains(second, s) })
 }
 
+// sameDate reports whether two texts are the same day, or one is a year or a month and the other a day in it.
 func sameDate(a, b string) bool {
 	x, ok := date(a)
 	y, same := date(b)

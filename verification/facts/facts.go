@@ -217,10 +217,8 @@ func (t *facts) common(schemas map[verification.NodeID]workflow.DataSchema) {
 			}
 		}
 		if begins {
-			kind := workflow.FactText
-			if f.key == "name" || strings.HasSuffix(f.key, "_name") {
-				kind = workflow.FactPerson
-			}
+			reads := []string{path + f.key}
+			kind := t.p.Version.Definition.KindOf(workflow.Comparison{Of: reads}, reads)
 			g := &group{t.rowOf(cmp.Or(f.title, f.key), kind), map[string]bool{key: true}, map[string]bool{title: true}}
 			g.add(t.place(g.fieldRow, Cell{Node: node, Path: path + f.key, Text: f.text}), f.value)
 			groups = append(groups, g)
