@@ -104,3 +104,20 @@ func TestANestedValueHasTheWidthOfASmallPhone(t *testing.T) {
 		t.Errorf("the button to the verdict is %v pixels above the end of the screen, want 0", out)
 	}
 }
+
+func TestEachFactOfAHitAndAnOwnerHasRoom(t *testing.T) {
+	d := serveNamed(t, list{"Victor Zamoyskov": entry("Viktor Zamoyskov", "1961-03-14"), "Omar Haddad": entry("Umar Hadad", "1971")})
+	run := d.own("BIZ-1", [2]string{"Victor Zamoyskov", "1961-03-14"}, [2]string{"Omar Haddad", "1970-05-05"}, [2]string{"Kabir Bose", "1970-04-01"})
+	tab := d.tab(reviewerCalled("asha"), browser.Options{Wide: true})
+	tab.Go(d.server.URL + "/console/runs/" + string(run))
+	for _, width := range []int{320, 641, 720, 961, 1024, 1199, 1201, 1280} {
+		tab.Emulate(browser.Options{Wide: true, Width: width})
+		const narrow = `[...document.querySelectorAll(".hit > tr:first-child > :is(th, td:not(.select))")].filter((td) => td.getBoundingClientRect().width < 64 || td.scrollWidth > td.clientWidth).map((td) => td.innerText + " in " + td.clientWidth).join(", ")`
+		if found := browser.Eval[string](tab, narrow); found != "" {
+			t.Errorf("at %d pixels: %s", width, found)
+		}
+		if wide := browser.Eval[int](tab, `(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.querySelector(".owners .scroll"))`); wide > 0 {
+			t.Errorf("at %d pixels the owners are %d pixels too wide", width, wide)
+		}
+	}
+}

@@ -64,6 +64,6 @@ func brandSheet(c colorful.Color) string {
 		return fmt.Sprintf("--brand: %s; --brand-hover: %s; --on-brand: %s; --brand-edge: %s; --brand-text: %s; --brand-text-hover: %s; --tint: %s;",
 			c.Hex(), c.BlendRgb(away, 0.18).Hex(), on.Hex(), visible(c, background, end, edgeContrast).Hex(), text.Hex(), text.BlendRgb(end, 0.3).Hex(), card.BlendRgb(text, tint).Hex())
 	}
-	return fmt.Sprintf(":root { %s }\n@media (prefers-color-scheme: dark) {\n  :root { %s }\n}\n",
+	return fmt.Sprintf(":root { %s }\n@media screen and (prefers-color-scheme: dark) {\n  :root { %s }\n}\n",
 		scheme(white, light, black, 0.1), scheme(card, dark, white, 0.14))
 }
