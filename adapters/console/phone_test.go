@@ -112,7 +112,7 @@ func TestEachFactOfAHitAndAnOwnerHasRoom(t *testing.T) {
 	tab.Go(d.server.URL + "/console/runs/" + string(run))
 	for _, width := range []int{320, 641, 720, 961, 1024, 1199, 1201, 1280} {
 		tab.Emulate(browser.Options{Wide: true, Width: width})
-		const narrow = `[...document.querySelectorAll(".hit > tr:first-child > :is(th, td:not(.select))")].filter((td) => td.getBoundingClientRect().width < 64 || td.scrollWidth > td.clientWidth).map((td) => td.innerText + " in " + td.clientWidth).join(", ")`
+		const narrow = `[...document.querySelectorAll(".hit > tr:first-child > :is(th, td:not(.select)), .owners td .quiet")].filter((td) => td.getBoundingClientRect().width < 64 || td.scrollWidth > td.clientWidth).map((td) => td.innerText + " in " + td.getBoundingClientRect().width).join(", ")`
 		if found := browser.Eval[string](tab, narrow); found != "" {
 			t.Errorf("at %d pixels: %s", width, found)
 		}

@@ -186,6 +186,16 @@ func (b *bank) pictures() {
 		}
 		b.add(run, fmt.Sprint("face ", i), s)
 	}
+	listed := faces()
+	face, sanctions, pep := listed.Nodes["face"], retail(false).Nodes["sanctions"], retail(false).Nodes["pep"]
+	face.Next, pep.Next = "sanctions", "look"
+	listed.Workflow, listed.Nodes["face"], listed.Nodes["sanctions"], listed.Nodes["pep"] = "faces-listed", face, sanctions, pep
+	for i, name := range []string{"Viktor Zamoyskov", "Fatima Al Saied"} {
+		b.Provider.On("face", enginetest.Fail(read(0.2, "MEERA NAIR")))
+		run := b.Start(b.Apply(listed).ID, engine.StartRequest{ReferenceID: fmt.Sprintf("MB-%d", 4320+i)}).ID
+		b.photos(run, name, "1977-09-17", "")
+		b.add(run, fmt.Sprint("face and hits ", i), shown{hit: true, faces: true, evidence: ".faces img, .hit[data-open] tr:first-child"})
+	}
 }
 
 // companies has owners, one of whom was never screened, and one company with eight owners and six hits.
