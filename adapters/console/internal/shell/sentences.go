@@ -40,12 +40,15 @@ func (s Session) Sentences(all []rules.Sentence) string {
 	return strings.Join(texts, " ")
 }
 
-// Reference returns the reference id of a run: a restricted one is not called redacted.
+// Reference returns the reference id of a run, or says that it was removed or is restricted.
 func (s Session) Reference(id string, restricted time.Time) string {
-	if id == rules.RedactedReference && !restricted.IsZero() {
-		return s.Say("restrict.reference")
+	switch {
+	case id != rules.RedactedReference:
+		return id
+	case restricted.IsZero():
+		return s.Say("redact.reference")
 	}
-	return id
+	return s.Say("restrict.reference")
 }
 
 // Isolate keeps the direction of a text apart from the direction of the sentence around it.
