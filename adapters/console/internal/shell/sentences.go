@@ -42,13 +42,10 @@ func (s Session) Sentences(all []rules.Sentence) string {
 
 // Reference returns the reference id of a run, or says that it was removed or is restricted.
 func (s Session) Reference(id string, restricted time.Time) string {
-	switch {
-	case id != rules.RedactedReference:
+	if id != rules.RedactedReference {
 		return id
-	case restricted.IsZero():
-		return s.Say("redact.reference")
 	}
-	return s.Say("restrict.reference")
+	return s.Say(map[bool]string{true: "redact.reference", false: "restrict.reference"}[restricted.IsZero()])
 }
 
 // Isolate keeps the direction of a text apart from the direction of the sentence around it.
