@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -394,4 +396,36 @@ func (b *bank) weights() {
 	} else {
 		t.Logf("the largest page of a run has %d bytes", n)
 	}
+}
+
+// TestPicturesOfTheDocs takes the pictures in docs for which the bank has the runs; the test of the same name of the host takes the others.
+func TestPicturesOfTheDocs(t *testing.T) {
+	if os.Getenv(browser.EnvPictures) == "" {
+		t.Skip("set " + browser.EnvPictures + " to take the pictures of the docs")
+	}
+	b, d := newBank(t), serve(t)
+	screen := browser.Options{Wide: true, Width: 1280, Height: 720}
+	dark := screen
+	dark.Dark = true
+	take := func(d *desk, o browser.Options, run verification.RunID, at, file string) {
+		t.Helper()
+		tab := d.tab(reviewerCalled("asha"), o)
+		d.open(tab, run)
+		browser.Eval[bool](tab, `(document.querySelectorAll("details.passed").forEach((one) => one.open = true), document.querySelector(".to-verdict")?.remove(), document.querySelector("`+at+`").scrollIntoView(), true)`)
+		tab.ShootWindow(filepath.Join("..", "..", "docs", "console", file))
+	}
+	run := func(name string) verification.RunID {
+		return b.queue[slices.IndexFunc(b.queue, func(s shown) bool { return s.name == name })].run
+	}
+	take(b.desk, screen, run("MB-4106 Viktor Zamoyskov"), "body", "run.png")
+	take(b.desk, dark, run("MB-4106 Viktor Zamoyskov"), "body", "run-dark.png")
+	take(b.desk, screen, run("BIZ-8"), "body", "run-owners.png")
+	d.Provider.On("address.utility", enginetest.Slow(time.Hour, enginetest.Pass(nil)))
+	round := d.owned()
+	d.Advance(time.Hour)
+	d.again(round)
+	d.Advance(30 * time.Minute)
+	d.Submit(round, "details_submitted", owners("Acme Trading", "Asha Rao", "Meera Iyer"))
+	d.Settle()
+	take(d, browser.Options{Wide: true, Width: 832, Height: 1416}, round, "#given", "run-groups.png")
 }

@@ -290,6 +290,7 @@ func TestPicturesOfTheDocsReports(t *testing.T) {
 	s.await(r.ID, func(r runJSON) bool { return r.Decision != nil && *r.Decision == "review" })
 	reviewer := s.reviewerTab(issuer, browser.Options{Wide: true, NoScript: true}) // the page stays as it is, and nothing is held
 	reviewer.Go(s.api + "/console/runs/" + r.ID)
+	reviewer.Press("[data-facts] > summary")
 	reviewer.Set(".judge input[name=reason]", "Same birth date, and the spelling is an alias.")
 	reviewer.Press(".judge button[value=same]")
 	reviewer.Wait(`location.hash.startsWith("#hit") && document.readyState === "complete"`)
@@ -299,8 +300,8 @@ func TestPicturesOfTheDocsReports(t *testing.T) {
 	completed := func(r runJSON) bool { return r.Status == "completed" }
 	s.await(r.ID, completed)
 	shoot("?for=file", r.ID, "1", "report.png")
-	shoot("?for=file", r.ID, "3", "hits.png")
-	shoot("?for=file", r.ID, "4", "documents.png")
+	shoot("?for=file", r.ID, "4", "hits.png")
+	shoot("?for=file", r.ID, "5", "documents.png")
 
 	passed := s.run("POST", s.api+onboarding, `{"reference_id":"person-1"}`)
 	s.call("POST", s.api+"/v1/signals/"+passed.ID+"/consent_submitted", `{"payload":{"consent_status":"success"}}`)

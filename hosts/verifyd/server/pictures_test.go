@@ -10,8 +10,8 @@ import (
 	"github.com/verifyd/verifyd/internal/rig/browser"
 )
 
-// TestPicturesOfTheDocs takes the pictures of the console in docs, at twice the resolution, on
-// the queue of varied runs:
+// TestPicturesOfTheDocs takes pictures of the console in docs, at twice the resolution, on the queue of varied runs; the
+// test of the same name in adapters/console takes the others:
 //
 //	VERIFYD_TEST_PICTURES=1 go test -run TestPicturesOfTheDocs ./hosts/verifyd/server
 func TestPicturesOfTheDocs(t *testing.T) {
@@ -28,12 +28,8 @@ func TestPicturesOfTheDocs(t *testing.T) {
 		tab.ShootWindow(filepath.Join(folder, file))
 	}
 	desktop := browser.Options{Wide: true, Width: 1200, Height: 800, Sharp: true}
-	dark := desktop
-	dark.Dark = true
-	listed, differs := "/runs/"+s.people[0], "/runs/"+s.people[1]
+	differs := "/runs/" + s.people[1]
 	open(desktop, "/queue", "queue.png")
-	open(desktop, listed, "run.png")
-	open(dark, listed, "run-dark.png")
 	open(desktop, differs, "run-differs.png")
 	open(browser.Options{}, differs, "run-phone.png")
 	s.decideSome()
