@@ -27,8 +27,7 @@ const maxKeptEntries = 1000
 func (d *Desk) KeptRuns(ctx context.Context, t verification.TenantID, action store.AuditAction, before string) (runs []KeptRun, older string, err error) {
 	seen := map[verification.RunID]bool{}
 	for range maxKeptEntries / store.DefaultLimit {
-		q := store.AuditQuery{Action: action, Before: before, Limit: store.DefaultLimit}
-		entries, err := d.store.AuditEntries(ctx, t, q)
+		entries, err := d.store.AuditEntries(ctx, t, store.AuditQuery{Action: action, Before: before, Limit: store.DefaultLimit})
 		if err != nil {
 			return nil, "", err
 		}
@@ -59,7 +58,7 @@ func (d *Desk) KeptRuns(ctx context.Context, t verification.TenantID, action sto
 				return runs, before, nil
 			}
 		}
-		if len(entries) < q.Limit {
+		if len(entries) < store.DefaultLimit {
 			return runs, "", nil
 		}
 	}

@@ -3,6 +3,8 @@
 package desk_test
 
 import (
+	"cmp"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -24,10 +26,7 @@ func copied(t *testing.T, from *memory.Store) *memory.Store {
 	to := memory.New()
 	for _, kind := range store.RecordKinds() {
 		for r, err := range from.Records(t.Context(), kind) {
-			if err == nil {
-				err = to.SaveRecords(t.Context(), []store.Record{r})
-			}
-			if err != nil {
+			if err := cmp.Or(err, to.SaveRecords(t.Context(), []store.Record{r})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,9 +49,9 @@ func TestARestoreListsWhatItKeepsAndRemovesAgain(t *testing.T) {
 	hold := func(id verification.RunID) error {
 		return k.Engine.HoldRun(ctx, enginetest.Tenant, id, rules.HoldRun{Reason: "a court asks", By: by.Name, Identity: by.Identity})
 	}
+	second := func(_ rules.RunDetail, err error) error { return err }
 	restrict := func(id verification.RunID) error {
-		_, err := k.Engine.Restrict(ctx, enginetest.Tenant, id, "she objects", by)
-		return err
+		return second(k.Engine.Restrict(ctx, enginetest.Tenant, id, "she objects", by))
 	}
 	acts := []struct {
 		list store.AuditAction
@@ -62,24 +61,16 @@ func TestARestoreListsWhatItKeepsAndRemovesAgain(t *testing.T) {
 		{list: store.AuditRunHeld, do: hold},
 		{list: store.AuditRunRestricted, do: restrict},
 		{list: store.AuditRunRedacted, do: func(id verification.RunID) error {
-			_, err := k.Engine.Redact(ctx, enginetest.Tenant, id, rules.RedactAsked, by)
-			return err
+			return second(k.Engine.Redact(ctx, enginetest.Tenant, id, rules.RedactAsked, by))
 		}},
 		{list: store.AuditRunHeld, none: true, do: func(id verification.RunID) error {
-			if err := hold(id); err != nil {
-				return err
-			}
-			return k.Engine.EndHold(ctx, enginetest.Tenant, id, rules.EndHold{By: by.Name, Identity: by.Identity})
+			return errors.Join(hold(id), k.Engine.EndHold(ctx, enginetest.Tenant, id, rules.EndHold{By: by.Name, Identity: by.Identity}))
 		}},
 		{list: store.AuditRunRestricted, none: true, do: func(id verification.RunID) error {
-			if err := restrict(id); err != nil {
-				return err
-			}
-			_, err := k.Engine.LiftRestriction(ctx, enginetest.Tenant, id, "she agrees", by)
-			return err
+			return errors.Join(restrict(id), second(k.Engine.LiftRestriction(ctx, enginetest.Tenant, id, "she agrees", by)))
 		}},
 	}
-	want := map[store.AuditAction][]verification.RunID{}
+	want := map[store.AuditAction]verification.RunID{}
 	runs := make([]verification.RunID, len(acts))
 	for i := range acts {
 		runs[i] = k.Start(flow, engine.StartRequest{ReferenceID: "person"}).ID
@@ -92,7 +83,7 @@ func TestARestoreListsWhatItKeepsAndRemovesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !act.none {
-			want[act.list] = append(want[act.list], runs[i])
+			want[act.list] = runs[i]
 		}
 	}
 	for name, s := range map[string]*memory.Store{"before": before, "after": copied(t, k.Store)} {
@@ -103,10 +94,10 @@ func TestARestoreListsWhatItKeepsAndRemovesAgain(t *testing.T) {
 			t.Fatalf("%s: ApplyErasures = %+v, %v", name, applied, err)
 		}
 		lists := desk.New(host, s, k.Clock.Now, slog.New(slog.DiscardHandler))
-		for action, ids := range want {
+		for action, id := range want {
 			kept, _, err := lists.KeptRuns(ctx, enginetest.Tenant, action, "")
-			if err != nil || len(kept) != 1 || kept[0].AuditEntry.Run != ids[0] || kept[0].Actor.Name == "" {
-				t.Errorf("%s: the list %s has %+v, %v; want run %s with who did it", name, action, kept, err, ids[0])
+			if err != nil || len(kept) != 1 || kept[0].AuditEntry.Run != id || kept[0].Actor.Name == "" {
+				t.Errorf("%s: the list %s has %+v, %v; want run %s with who did it", name, action, kept, err, id)
 			}
 		}
 	}

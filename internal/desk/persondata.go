@@ -36,7 +36,6 @@ type personEntry struct {
 type personEntryKind string
 
 const (
-	personStarted    personEntryKind = "started"
 	personOpened     personEntryKind = "opened"
 	personUpload     personEntryKind = "uploaded"
 	personAnswer     personEntryKind = "answered"
@@ -48,10 +47,6 @@ const (
 	personElements   personEntryKind = "elements" // the list for whose elements a step is made
 	personCannotTell personEntryKind = "source_cannot_tell"
 	personStopped    personEntryKind = "stopped"
-	personCorrect    personEntryKind = "corrected"
-	personErased     personEntryKind = "redacted"
-	personRestricted personEntryKind = "restricted"
-	personFreed      personEntryKind = "restriction_lifted"
 )
 
 // personDocument is an upload in data.json.
@@ -74,7 +69,7 @@ func (r personRun) data() []personEntry {
 		e := personEntry{At: event.At, Kind: personEntryKind(about.Kind)}
 		switch f := event.Fact.(type) { //nolint:gochecksumtype // a fact without a case has an entry, too
 		case rules.Started:
-			e.Kind, e.ReferenceID, e.RedirectURI, e.Data = personStarted, f.ReferenceID, f.RedirectURI, f.Input
+			e.ReferenceID, e.RedirectURI, e.Data = f.ReferenceID, f.RedirectURI, f.Input
 		case rules.JourneyOpened:
 			e.Kind, e.Step = personOpened, f.Node
 		case rules.DocumentUploaded:
@@ -106,13 +101,7 @@ func (r personRun) data() []personEntry {
 		case rules.Failed:
 			e.Kind, e.Step, e.Problem = personStopped, f.Node, f.Cause
 		case rules.Corrected:
-			e.Kind, e.Step, e.Field, e.Correction = personCorrect, f.Node, f.Field, f.Correction
-		case rules.Redacted:
-			e.Kind = personErased
-		case rules.Restricted:
-			e.Kind = personRestricted
-		case rules.RestrictionLifted:
-			e.Kind = personFreed
+			e.Step, e.Field, e.Correction = f.Node, f.Field, f.Correction
 		}
 		if step, ok := r.run.Step(e.Step); ok {
 			e.Label = step.Label

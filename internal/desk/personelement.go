@@ -50,17 +50,16 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 				break
 			}
 			list, _ := f.Items.Map()["list"].([]any)
-			var items []any
+			before := len(p.items)
 			for n, item := range list {
 				if slices.Contains(here, f.Node.Element(n+1)) {
-					items = append(items, item)
+					p.items = append(p.items, item)
 				}
 			}
-			if items == nil {
+			if len(p.items) == before {
 				continue
 			}
-			p.items = append(p.items, items...)
-			f.Items = verification.DataOf(map[string]any{"list": items})
+			f.Items = verification.DataOf(map[string]any{"list": p.items[before:]})
 			documents, e.Fact = append(documents, string(f.Items)), f
 			p.reads[f.Node] = h.Program.Reads(f.Node)
 		case rules.CustomerSubmitted:
@@ -69,10 +68,9 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 			}
 			documents = append(documents, string(f.Data))
 		case rules.Corrected:
-			if run := rules.Fold(h.Run.ID, h.Events[:k]); node == "" {
-				elsewhere[f] = run.Started.Input
+			if of, known := rules.Fold(h.Run.ID, h.Events[:k]).Step(node); !known {
+				elsewhere[f] = h.Run.Started.Input
 			} else if !p.is(here, node) {
-				of, _ := run.Step(node)
 				elsewhere[f] = of.Data
 			}
 		case rules.DocumentUploaded, rules.Redacted, rules.Restricted, rules.RestrictionLifted:
@@ -98,23 +96,19 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 
 // has reports whether the path of a field leads from a value at a path into an item of a list that is the person.
 func (p *personElement) has(v any, at, field string) bool {
-	leads := func(path string, inner any, item bool) bool {
-		rest, below := strings.CutPrefix(field, path)
-		return below && (rest == "" || rest[0] == '.' || rest[0] == '[') &&
-			(item && slices.ContainsFunc(p.items, func(mine any) bool { return reflect.DeepEqual(mine, inner) }) || p.has(inner, path, field))
+	inner := map[string]any{}
+	list, isList := v.([]any)
+	for i, item := range list {
+		inner[fmt.Sprintf("%s[%d]", at, i)] = item
 	}
-	switch v := v.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if leads(strings.TrimPrefix(at+"."+name, "."), inner, false) {
-				return true
-			}
-		}
-	case []any:
-		for i, inner := range v {
-			if leads(fmt.Sprintf("%s[%d]", at, i), inner, true) {
-				return true
-			}
+	fields, _ := v.(map[string]any)
+	for name, value := range fields {
+		inner[strings.TrimPrefix(at+"."+name, ".")] = value
+	}
+	for path, value := range inner {
+		is := isList && slices.ContainsFunc(p.items, func(item any) bool { return reflect.DeepEqual(item, value) })
+		if rest, leads := strings.CutPrefix(field, path); leads && (rest == "" || strings.ContainsRune(".[", rune(rest[0]))) && (is || p.has(value, path, field)) {
+			return true
 		}
 	}
 	return false

@@ -5,6 +5,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -103,20 +104,15 @@ func (r personRun) index(entries []personEntry, missing []string, restricted str
 	if restricted != "" {
 		fmt.Fprintf(&b, "  %s\n", restricted)
 	}
-	asked := false
-	for _, e := range entries {
-		if e.Kind != personAsked {
-			continue
-		}
-		if !asked {
-			b.WriteString("  Sources that were asked, and the fields that were sent:\n")
-			asked = true
-		}
+	asked := slices.DeleteFunc(slices.Clone(entries), func(e personEntry) bool { return e.Kind != personAsked })
+	heading := "  Sources that were asked, and the fields that were sent:\n"
+	if len(asked) == 0 {
+		heading = "  No source was asked.\n"
+	}
+	b.WriteString(heading)
+	for _, e := range asked {
 		fmt.Fprintf(&b, "    %s  %s (%s): %s\n", e.At.Format(time.RFC3339), oneLine(e.Label), oneLine(e.Source),
 			oneLine(cmp.Or(strings.Join(e.SentFields, ", "), "no fields")))
-	}
-	if !asked {
-		b.WriteString("  No source was asked.\n")
 	}
 	for _, name := range missing {
 		fmt.Fprintf(&b, "  The document %s was uploaded, but the document store does not have it.\n", oneLine(name))

@@ -38,8 +38,7 @@ func (d *Desk) Removals(
 		if one.KeptUntil, err = d.engine.KeptUntil(ctx, t, one.Report.Workflow.ID, run.StartedAt, run.CompletedAt); err != nil {
 			return nil, err
 		}
-		var own []string
-		found := d.answers(t, keys, one.words)
+		own, found := []string(nil), d.answers(t, keys, one.words)
 		if run.ReferenceID != rules.RedactedReference { // which runs of several people have
 			own = append(own, "reference "+run.ReferenceID)
 		}
@@ -47,13 +46,12 @@ func (d *Desk) Removals(
 			if relation, ok := relationOf(w.Kind); ok && !relation.Weak() {
 				own = append(own, string(w.Kind)+" "+w.Text)
 			}
-			if found && d.asks(t, keys, w) && !slices.Contains(one.Found, w.Kind) {
+			if found && d.asks(t, slices.Concat(keys...), w) && !slices.Contains(one.Found, w.Kind) {
 				one.Found = append(one.Found, w.Kind)
 			}
 		}
 		for _, e := range one.Elements.All {
-			words := e.SearchWords()
-			if d.answers(t, keys, words) || !found && slices.ContainsFunc(words, func(w facts.SearchWord) bool { return d.asks(t, keys, w) }) {
+			if words := e.SearchWords(); d.answers(t, keys, words) || !found && d.asks(t, slices.Concat(keys...), words...) {
 				one.FoundWho = append(one.FoundWho, e)
 			}
 		}
@@ -72,16 +70,11 @@ func (d *Desk) Removals(
 
 // answers reports whether words have all that a search asks for; false for no search.
 func (d *Desk) answers(t verification.TenantID, keys [][]store.SearchKey, words []facts.SearchWord) bool {
-	return len(keys) > 0 && !slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
-		return !slices.ContainsFunc(words, func(w facts.SearchWord) bool { return d.asks(t, [][]store.SearchKey{choice}, w) })
-	})
+	return len(keys) > 0 && !slices.ContainsFunc(keys, func(choice []store.SearchKey) bool { return !d.asks(t, choice, words...) })
 }
 
-// asks reports whether the keys of a search are those of a word, too.
-func (d *Desk) asks(t verification.TenantID, keys [][]store.SearchKey, w facts.SearchWord) bool {
-	return slices.ContainsFunc(d.engine.SearchKeys(t, []facts.SearchWord{w}), func(own []store.SearchKey) bool {
-		return slices.ContainsFunc(keys, func(choice []store.SearchKey) bool {
-			return slices.ContainsFunc(own, func(k store.SearchKey) bool { return slices.Contains(choice, k) })
-		})
-	})
+// asks reports whether any of the keys of a search are those of a word, too.
+func (d *Desk) asks(t verification.TenantID, keys []store.SearchKey, words ...facts.SearchWord) bool {
+	own := slices.Concat(d.engine.SearchKeys(t, words)...)
+	return slices.ContainsFunc(keys, func(k store.SearchKey) bool { return slices.Contains(own, k) })
 }
