@@ -117,6 +117,8 @@ func (s Step) sentences() (all []Sentence) {
 		switch {
 		case c.Cause == CauseReviewStep && s.Reason != "":
 			all = append(all, Sentence{Text: s.Reason})
+		case c.Cause == CauseSource && !c.earlier && s.unavailable && !s.finished(): // it is visited again
+			all = append(all, Sentence{Key: sourcePrefix + s.earlierWhy})
 		case c.Cause == CauseSource && !c.earlier && s.unavailable:
 			why := s.failure()
 			why.Key = sourcePrefix + why.Key

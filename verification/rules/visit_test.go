@@ -88,8 +88,14 @@ func TestALoopDoesNotHideAHit(t *testing.T) {
 
 func TestAnEarlierVisitSaysWhyASourceFailed(t *testing.T) {
 	again := func(j *journey) *journey { return j.submit(`{"name":"B"}`).pass() }
+	first := func(o verification.CheckOutcome) *journey {
+		return begin(t, owners(), "").submit(`{"more":true}`).result(o, "")
+	}
 	for want, j := range map[string]*journey{
-		"On an earlier visit, the source gave no answer.": again(begin(t, owners(), "").submit(`{"more":true}`).noResult(true)),
+		"On an earlier visit, the source did not cover this person or company.": again(first(verification.OutcomeNoCoverage)),
+		"On an earlier visit, what the source found decided nothing.":           again(first(verification.OutcomeInconclusive)),
+		"The source does not cover this person or company.":                     first(verification.OutcomeNoCoverage).submit(`{"name":"B"}`), // while it is visited again
+		"On an earlier visit, the source gave no answer.":                       again(begin(t, owners(), "").submit(`{"more":true}`).noResult(true)),
 		"On an earlier visit, the source could not vouch for the answer.": again(begin(t, owners(), "").submit(`{"more":true}`).
 			result(verification.OutcomePassed, `{"source_ok":false}`)),
 	} {
