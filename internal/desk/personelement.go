@@ -34,8 +34,8 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 	p := &personElement{Element: found.All[i], reads: map[verification.NodeID][]verification.NodeID{}}
 	p.steps = p.same(found)
 	then, here := elementsThen(h), []verification.NodeID(nil)
-	var documents []string                               // in which items and answers name theirs
-	elsewhere := map[rules.Corrected]verification.Data{} // corrections of values of other steps, with the data of the step
+	var documents []string                           // in which items and answers name theirs
+	elsewhere := map[rules.Event]verification.Data{} // corrections of values of other steps, with the data of the step
 	for k, e := range h.Events {
 		node := nodeOf(e.Fact)
 		switch f := e.Fact.(type) { //nolint:gochecksumtype // the other facts are about the person if their step is
@@ -69,9 +69,9 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 			documents = append(documents, string(f.Data))
 		case rules.Corrected:
 			if of, known := rules.Fold(h.Run.ID, h.Events[:k]).Step(node); !known {
-				elsewhere[f] = h.Run.Started.Input
+				elsewhere[e] = h.Run.Started.Input
 			} else if !p.is(here, node) {
-				elsewhere[f] = of.Data
+				elsewhere[e] = of.Data
 			}
 		case rules.DocumentUploaded, rules.Redacted, rules.Restricted, rules.RestrictionLifted:
 		default:
@@ -86,8 +86,8 @@ func elementOf(h engine.History, at verification.NodeID) (*personElement, error)
 		case rules.DocumentUploaded:
 			return !slices.ContainsFunc(documents, func(text string) bool { return f.Document != "" && strings.Contains(text, f.Document) })
 		case rules.Corrected:
-			data, is := elsewhere[f]
-			return is && !p.has(data.Map(), "", f.Field)
+			data, other := elsewhere[e]
+			return other && !p.has(data.Map(), "", f.Field)
 		}
 		return false
 	})

@@ -18,7 +18,7 @@ import (
 type RemovalRun struct {
 	RunRecord
 	KeptUntil time.Time          // it must be kept until then; zero for no such time
-	Found     []facts.SearchKind // by which of its words a search has found it; nil if it needs those of its elements
+	Found     []facts.SearchKind // by which of its words a search has found it; nil if they do not have all that the search asks for
 	FoundWho  []facts.Element    // its elements by whose words a search has found it
 }
 
@@ -73,7 +73,7 @@ func (d *Desk) answers(t verification.TenantID, keys [][]store.SearchKey, words 
 	return len(keys) > 0 && !slices.ContainsFunc(keys, func(choice []store.SearchKey) bool { return !d.asks(t, choice, words...) })
 }
 
-// asks reports whether any of the keys of a search are those of a word, too.
+// asks reports whether words have any of the keys of a search.
 func (d *Desk) asks(t verification.TenantID, keys []store.SearchKey, words ...facts.SearchWord) bool {
 	own := slices.Concat(d.engine.SearchKeys(t, words)...)
 	return slices.ContainsFunc(keys, func(k store.SearchKey) bool { return slices.Contains(own, k) })

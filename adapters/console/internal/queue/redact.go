@@ -55,8 +55,8 @@ type redactView struct {
 	Rows    []redactRow
 }
 
-// redactGroup has the runs of one person or company. Only those of the first group are selected, without those that were
-// found by somebody else in them, and none if another group is as large.
+// redactGroup has the runs of one person or company. Only runs of the first group are selected, and none if another group is
+// as large. A run that only its elements have found is not selected: it is about others, too.
 type redactGroup struct {
 	Title    string
 	Selected bool
